@@ -1,0 +1,94 @@
+"""Sums over items whose bits do not depend on the number of threads.
+
+torch and BLAS cut long sums into one piece per thread, so their last bits change with the
+machine's load settings. The solver and the constraints need sums that are the same for 1, 2
+and 4 threads: on the CPU they are taken here, in float64, in an order fixed by the shape
+alone. On other devices torch's own operations serve, and nothing is read back to the host.
+
+All arrays are ``(n, m)`` or flat, float32 or float64, and C-contiguous on the CPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from skmde._jit import REASSOCIATE, jit
+
+# Sums are taken in blocks: long enough to vectorise, short enough that the partial sums of a
+# block of float32 products lose nothing when they are added up in float64.
+_BLOCK = 4096
+
+
+@jit(fastmath=REASSOCIATE)
+def _dot(a: Any, b: Any) -> float:
+    total = 0.0
+    for k in range(a.shape[0]):
+        total += np.float64(a[k]) * np.float64(b[k])
+    return total
+
+
+@jit(fastmath=REASSOCIATE)
+def _gram(a: Any, b: Any) -> Any:
+    n, m = a.shape
+    q = b.shape[1]
+    out = np.zeros((m, q))
+    if m == 2 and q == 2:
+        s00 = s01 = s10 = s11 = 0.0
+        for r in range(n):
+            a0, a1 = np.float64(a[r, 0]), np.float64(a[r, 1])
+            b0, b1 = np.float64(b[r, 0]), np.float64(b[r, 1])
+            s00 += a0 * b0
+            s01 += a0 * b1
+            s10 += a1 * b0
+            s11 += a1 * b1
+        out[0, 0], out[0, 1], out[1, 0], out[1, 1] = s00, s01, s10, s11
+        return out
+    for start in range(0, n, _BLOCK):
+        for r in range(start, min(start + _BLOCK, n)):
+            for c in range(m):
+                x = np.float64(a[r, c])
+                for e in range(q):
+                    out[c, e] += x * b[r, e]
+    return out
+
+
+@jit(fastmath=REASSOCIATE)
+def _column_sums(a: Any) -> Any:
+    n, m = a.shape
+    out = np.zeros(m)
+    for r in range(n):
+        for c in range(m):
+            out[c] += np.float64(a[r, c])
+    return out
+
+
+def _flat(tensor: torch.Tensor) -> Any:
+    return tensor.detach().reshape(-1).numpy()
+
+
+def _matrix(tensor: torch.Tensor) -> Any:
+    return tensor.detach().contiguous().numpy()
+
+
+def dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Inner product of two tensors of the same shape, as a float64 scalar tensor."""
+    if a.device.type == "cpu":
+        return torch.tensor(_dot(_flat(a), _flat(b)), dtype=torch.float64)
+    return torch.sum(a * b, dtype=torch.float64)
+
+
+def gram(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """``a.T @ b`` for ``a`` of shape (n, m) and ``b`` of shape (n, q), in float64."""
+    if a.device.type == "cpu":
+        return torch.from_numpy(_gram(_matrix(a), _matrix(b)))
+    return a.double().T @ b.double()
+
+
+def column_means(a: torch.Tensor) -> torch.Tensor:
+    """Mean of each column of ``a``, shape (m,), in float64."""
+    if a.device.type == "cpu":
+        return torch.from_numpy(_column_sums(_matrix(a)) / max(a.shape[0], 1))
+    return a.mean(dim=0, dtype=torch.float64)
