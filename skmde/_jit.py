@@ -18,8 +18,8 @@ import numba
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-REASSOCIATE = frozenset({"contract", "reassoc", "arcp", "nsz"})
-CONTRACT = frozenset({"contract", "nsz"})
+REASSOCIATE = {"contract", "reassoc", "arcp", "nsz"}
+CONTRACT = {"contract", "nsz"}
 
 
 def jit(**options: Any) -> Callable[[_F], _F]:
