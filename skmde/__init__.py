@@ -1,0 +1,119 @@
+"""Minimum-distortion embedding behind scikit-learn's interface.
+
+Public names are imported on first use (PEP 562), so that ``import skmde`` loads neither torch,
+numba nor matplotlib: a program that never embeds pays nothing, and a process that forks workers
+can import the package first.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0.dev0"
+
+# Where each public name lives. The block under TYPE_CHECKING says the same to type checkers and
+# editors, which do not run __getattr__; tests/test_package.py holds the two together.
+_EXPORTS = {
+    "skmde._distortion": ("Loss", "Penalty"),
+    "skmde._show_versions": ("show_versions",),
+    "skmde.constraints": ("Anchored", "Centered", "Constraint", "Standardized"),
+    "skmde.core.problem": ("MDE",),
+    "skmde.core.result": ("SolveResult",),
+    "skmde.estimators._preserve_neighbors": ("PreserveNeighbors",),
+    "skmde.exceptions": ("ConvergenceWarning",),
+    "skmde.losses": (
+        "AbsoluteLoss",
+        "CubicLoss",
+        "FractionalLoss",
+        "HuberLoss",
+        "LogisticLoss",
+        "PowerLoss",
+        "SoftFractionalLoss",
+        "SquaredLoss",
+        "WeightedSquaredLoss",
+    ),
+    "skmde.penalties": (
+        "Barrier",
+        "Cubic",
+        "Hinge",
+        "Huber",
+        "InversePower",
+        "Linear",
+        "Log",
+        "Log1p",
+        "LogRatio",
+        "Logistic",
+        "Power",
+        "Quadratic",
+        "Sigmoid",
+        "push_and_pull",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
+_SUBMODULES = ("constraints", "exceptions", "losses", "metrics", "penalties", "preprocessing")
+
+__all__ = sorted([*_MODULE_OF, *_SUBMODULES, "__version__"])
+
+if TYPE_CHECKING:
+    from skmde import (
+        constraints as constraints,
+        exceptions as exceptions,
+        losses as losses,
+        metrics as metrics,
+        penalties as penalties,
+        preprocessing as preprocessing,
+    )
+    from skmde._distortion import Loss as Loss, Penalty as Penalty
+    from skmde._show_versions import show_versions as show_versions
+    from skmde.constraints import (
+        Anchored as Anchored,
+        Centered as Centered,
+        Constraint as Constraint,
+        Standardized as Standardized,
+    )
+    from skmde.core.problem import MDE as MDE
+    from skmde.core.result import SolveResult as SolveResult
+    from skmde.estimators._preserve_neighbors import PreserveNeighbors as PreserveNeighbors
+    from skmde.exceptions import ConvergenceWarning as ConvergenceWarning
+    from skmde.losses import (
+        AbsoluteLoss as AbsoluteLoss,
+        CubicLoss as CubicLoss,
+        FractionalLoss as FractionalLoss,
+        HuberLoss as HuberLoss,
+        LogisticLoss as LogisticLoss,
+        PowerLoss as PowerLoss,
+        SoftFractionalLoss as SoftFractionalLoss,
+        SquaredLoss as SquaredLoss,
+        WeightedSquaredLoss as WeightedSquaredLoss,
+    )
+    from skmde.penalties import (
+        Barrier as Barrier,
+        Cubic as Cubic,
+        Hinge as Hinge,
+        Huber as Huber,
+        InversePower as InversePower,
+        Linear as Linear,
+        Log as Log,
+        Log1p as Log1p,
+        Logistic as Logistic,
+        LogRatio as LogRatio,
+        Power as Power,
+        Quadratic as Quadratic,
+        Sigmoid as Sigmoid,
+        push_and_pull as push_and_pull,
+    )
+
+else:
+    # Hidden from type checkers, which would otherwise accept any misspelt name.
+    def __getattr__(name):
+        if name in _SUBMODULES:
+            return importlib.import_module(f"skmde.{name}")
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module 'skmde' has no attribute {name!r}")
+        value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+        # Later look-ups find the name in the module itself and do not come here again.
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

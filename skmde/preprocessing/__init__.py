@@ -1,0 +1,1 @@
+"""From data to edges: neighbours, weights, sampled pairs, graphs."""
