@@ -1,0 +1,78 @@
+# make demo    embed handwritten digits, write digits.png
+# make test    linters, types, layers, docstrings and the whole test suite
+#
+# Both set up everything they need in a virtual environment of their own, and do so again only
+# when pyproject.toml or constraints.txt has changed.
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: help demo test lint format doc wheel clean
+.DELETE_ON_ERROR:
+# Two installs into one environment at a time would break it.
+.NOTPARALLEL:
+
+help:
+	@echo "make demo   embed scikit-learn's handwritten digits and write digits.png"
+	@echo "make test   run the linters and the whole test suite (PYTEST_ARGS=... goes to pytest)"
+	@echo "make lint   run ruff, mypy and import-linter only"
+	@echo "make format rewrite the sources in the project's style"
+	@echo "make doc    build the HTML documentation into doc/_build"
+	@echo "make wheel  build the wheel into dist"
+	@echo "make clean  remove the virtual environment and everything built"
+
+demo: $(VENV)/.installed-demo
+	$(BIN)/python examples/plot_digits.py --output digits.png
+
+test: lint
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+doc: $(VENV)/.installed-doc
+	$(BIN)/sphinx-build -W --keep-going -b html doc doc/_build/html
+
+wheel: $(VENV)/.installed-torch
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+clean:
+	rm -rf $(VENV) build dist doc/_build doc/generated skmde.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "skmde needs Python 3.11 or newer and '$(PYTHON)' is not." \
+	       "Name one that is: make PYTHON=python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# torch comes first and pinned: left to the resolver, pip may try several builds of many hundred
+# megabytes before it finds the one that fits. setuptools is there for the editable install.
+$(VENV)/.installed-torch: constraints.txt | $(VENV)/.created
+	@echo "Installing the pinned packages; the first time this takes some minutes."
+	$(PIP) torch setuptools
+	@touch $@
+
+$(VENV)/.installed-demo: pyproject.toml constraints.txt $(VENV)/.installed-torch
+	$(PIP) --no-build-isolation --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml constraints.txt $(VENV)/.installed-torch
+	$(PIP) --no-build-isolation --editable '.[test]'
+	@touch $@
+
+$(VENV)/.installed-doc: pyproject.toml constraints.txt $(VENV)/.installed-torch
+	$(PIP) --no-build-isolation --editable '.[doc]'
+	@touch $@
