@@ -1,0 +1,46 @@
+"""Docstrings of public objects follow numpydoc; their examples run as doctests elsewhere."""
+
+import inspect
+import tomllib
+from pathlib import Path
+
+import pytest
+from numpydoc.validate import get_validation_checks, validate
+
+import skmde
+
+PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
+
+
+def _checks():
+    config = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))
+    return get_validation_checks(set(config["tool"]["numpydoc_validation"]["checks"]))
+
+
+CHECKS = _checks()
+
+
+def _public_functions():
+    """Dotted names of the public functions and classes, and of the methods they document."""
+    for name in sorted(skmde._MODULE_OF):
+        value = getattr(skmde, name)
+        if not value.__module__.startswith("skmde."):
+            continue
+        dotted = f"{value.__module__}.{name}"
+        yield dotted
+        if inspect.isclass(value):
+            for attribute, member in vars(value).items():
+                if inspect.isfunction(member) and member.__doc__ and attribute[0] != "_":
+                    yield f"{dotted}.{attribute}"
+
+
+@pytest.mark.parametrize("name", _public_functions())
+def test_docstring_follows_numpydoc(name):
+    report = validate(name)
+    errors = [f"{code}: {text}" for code, text in report["errors"] if code in CHECKS]
+    assert errors == []
+
+
+@pytest.mark.parametrize("name", sorted(skmde._MODULE_OF))
+def test_public_object_shows_an_example(name):
+    assert ">>> " in inspect.getdoc(getattr(skmde, name)) or name == "ConvergenceWarning"
