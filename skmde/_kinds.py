@@ -1,0 +1,80 @@
+"""Integers that name the built-in distortion functions, and the one floor they share.
+
+The compiled kernels pick a function by integer and get its parameters as two floats ``(a, b)``, so
+that one compilation serves every function and every parameter value. The torch forms in
+``penalties.py`` and ``losses.py`` are the reference. What they do at the ends of the range is part
+of the contract:
+
+- Floor. Wherever a function, its slope p'(d) / d or its curvature diverges as d goes to 0, d is
+  replaced by ``D = max(d, D_FLOOR)``. The floor is the same number in float32 and float64, so that
+  both minimise the same function. 1e-7 is the resolution of float32 coordinates of order one, and
+  the smallest power of ten for which slope and curvature of ``InversePower(3)`` fit in float32.
+- Overflow. A result beyond the largest finite number of its dtype is clamped to it (d^3 at
+  d = 1e20 in float32). ``Barrier`` alone is infinite somewhere: in its value, where d <= rho.
+- Zero targets. A pair with delta = 0 has no relative error, so ``WEIGHTED_SQUARED``,
+  ``FRACTIONAL`` and ``SOFT_FRACTIONAL`` judge it by its absolute error instead.
+
+Notation of the comments: ``sigma(u) = 1 / (1 + exp(-u))``; ``E`` is ``D`` if the exponent is below
+2 (where the slope of d^a diverges) and ``d`` otherwise; ``r = d - delta``; ``R = D - delta`` (so
+that the slope of (0 - d)^2 is 2 at d = 0 too). Each line gives (a, b), value, and slope.
+"""
+
+from typing import Final
+
+D_FLOOR: Final = 1e-7
+
+# Penalties p(d). The weight w multiplies from outside, except where w is mentioned.
+
+# d; 1 / D
+LINEAR: Final = 0
+# d^2; 2
+QUADRATIC: Final = 1
+# d^3; 3 d
+CUBIC: Final = 2
+# a = exponent. d^a; a E^(a - 2)
+POWER: Final = 3
+# a = threshold. d < a: d^2; 2. Else: a (2 d - a); 2 a / D
+HUBER: Final = 4
+# a = threshold, b = scale, u = b (d - a). max(u, 0) + log1p(exp(-|u|)); b sigma(u) / D
+LOGISTIC: Final = 5
+# a = exponent. d <= 1: log1p(d^a); a E^(a - 2) / (1 + d^a).
+# Else, with z = d^-a: a log(d) + log1p(z); a d^-2 / (1 + z)
+LOG1P: Final = 6
+# a = exponent, t = D^a. log(-expm1(-t)), but a log(D) - t / 2 for t < 1e-8; a h / D^2 with
+# h = t / expm1(t), which is 1 at t = 0 and 0 at t = inf
+LOG: Final = 7
+# a = exponent. -D^-a; a D^(-a - 2)
+INVERSE_POWER: Final = 8
+# a = exponent. d <= 1: a log(D) - log1p(D^a); a D^-2 / (1 + D^a).
+# Else, with z = d^-a: -log1p(z); a d^(-a - 2) / (1 + z)
+LOG_RATIO: Final = 9
+# a = threshold, b = scale, u = b (d - a). sigma(u); b sigma(u) sigma(-u) / D
+SIGMOID: Final = 10
+# a = threshold, b = margin. Weighted, w > 0: w max(0, d - (a - b)); w / D if d > a - b, else 0.
+# w < 0: -w max(0, (a + b) - d); w / D if d < a + b, else 0
+HINGE: Final = 11
+# a = rho, g = max(d - a, D_FLOOR). Weighted: w d - log(g), +inf if d <= a; (w - 1 / g) / D
+BARRIER: Final = 12
+
+# Losses l(delta, d).
+
+# r^2; 2 R / D
+SQUARED: Final = 32
+# a = power: 1 (Sammon) or 2 (Kamada-Kawai). With k = delta^-a, and k = 1 where delta = 0:
+# k r^2; 2 k R / D. (r / delta)^2 is the form that does not overflow when a = 2
+WEIGHTED_SQUARED: Final = 33
+# a = threshold. |r| <= a: r^2, else a (2 |r| - a); 2 clip(R, -a, a) / D
+HUBER_LOSS: Final = 34
+# |r|; sign(r) / D, which is 0 where d = delta (also at d = delta = 0, hence r and not R)
+ABSOLUTE: Final = 35
+# |r| + log1p(expm1(-|r|) / 2); sign(r) sigma(|r|) / D, again 0 where d = delta
+LOGISTIC_LOSS: Final = 36
+# B = max(d, D_FLOOR delta). |B - delta| / min(B, delta);
+# d > delta: 1 / (delta B), d < delta: -delta / B^3, d = delta: 0. delta = 0: d; 1 / D
+FRACTIONAL: Final = 37
+# a = gamma, B as above, v = delta / B, q = (B - delta) / delta, s = (B - delta) / B,
+# y = a (q + s) / 2. q s / 2 + logcosh(y) / a;
+# (s (1 + v) + tanh(y) (1 + v^2)) / (2 delta B). delta = 0: d; 1 / D
+SOFT_FRACTIONAL: Final = 38
+# a = exponent >= 1. |r|^a; a sign(R) |R|^(a - 1) / D. CubicLoss has a = 3
+POWER_LOSS: Final = 39
