@@ -1,0 +1,33 @@
+"""Sphinx configuration; `make doc` builds the pages into doc/_build/html."""
+
+import skmde
+
+project = "skmde"
+author = "skmde developers"
+copyright = "2026, skmde developers"
+version = release = skmde.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+default_role = "literal"
+
+autosummary_generate = True
+# Public names belong to the package; where they are defined is nobody's business.
+autosummary_imported_members = True
+autodoc_default_options = {"members": True, "inherited-members": False}
+numpydoc_show_class_members = False
+
+html_theme = "alabaster"
+html_title = f"skmde {release}"
+html_theme_options = {
+    "description": "Minimum-distortion embedding behind scikit-learn's interface",
+    "page_width": "1100px",
+}

@@ -1,0 +1,105 @@
+"""
+A constraint of your own: points on a sphere
+============================================
+
+Twelve points that repel each other by the reciprocal of their distance, on a sphere of any radius.
+This is Thomson's problem of the electrons on a sphere; for twelve, the answer is the icosahedron.
+The class :class:`Sphere` is all that the solver needs to know about the sphere.
+"""
+
+import argparse
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+
+import skmde
+
+
+class Sphere(skmde.Constraint):
+    """Every item at distance `radius` from the origin.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        In the units of the embedding.
+    """
+
+    name = "sphere"
+    needs_projection = True
+
+    def __init__(self, radius=1.0):
+        self.radius = radius
+
+    def validate(self, n_items, n_components):
+        if not self.radius > 0:
+            raise ValueError(f"radius={self.radius!r}: a sphere needs a positive radius.")
+
+    def project(self, Z):
+        # The origin is as far from every point of the sphere: any of them is a projection.
+        north = torch.zeros_like(Z)
+        north[:, 0] = 1
+        norms = torch.linalg.vector_norm(Z, dim=1, keepdim=True)
+        return self.radius * torch.where(norms > 0, Z / norms, north)
+
+    def project_tangent(self, X, Z):
+        # Rows of X / radius are the unit normals; what remains of Z is orthogonal to them.
+        normals = X / self.radius
+        return Z - normals * (normals * Z).sum(dim=1, keepdim=True)
+
+    def initialize(self, n_items, n_components, generator, dtype, device):
+        Z = generator.standard_normal((n_items, n_components))
+        return self.project(torch.as_tensor(Z, dtype=dtype, device=device))
+
+    def violation(self, X):
+        norms = torch.linalg.vector_norm(X, dim=1)
+        return float((norms - self.radius).abs().max()) / self.radius
+
+
+def spread(n_items, radius, seed=0):
+    """Points on a sphere that repel each other by the reciprocal of their distance."""
+    edges = np.array(list(combinations(range(n_items), 2)))
+    problem = skmde.MDE(
+        n_items,
+        3,
+        edges,
+        skmde.InversePower(exponent=1.0),
+        constraint=Sphere(radius),
+        weights=-np.ones(len(edges)),
+    )
+    start = np.random.default_rng(seed).standard_normal((n_items, 3))
+    return np.asarray(problem.embed(start))
+
+
+def draw(points, path):
+    """Write a picture of the points, and of the lines between those that are nearest."""
+    pairs = np.array(list(combinations(range(len(points)), 2)))
+    lengths = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
+    figure = Figure(figsize=(6, 6), layout="constrained")
+    ax = figure.add_subplot(projection="3d", box_aspect=(1, 1, 1))
+    for i, j in pairs[lengths < 1.2 * lengths.min()]:
+        ax.plot(*points[[i, j]].T, color="0.6")
+    ax.scatter(*points.T, s=60, depthshade=False)
+    ax.set_axis_off()
+    figure.savefig(path, dpi=120)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser.add_argument("--output", type=Path, default=Path("sphere.png"), help="picture to write")
+    parser.add_argument("--items", type=int, default=12)
+    parser.add_argument("--radius", type=float, default=2.0)
+    args = parser.parse_args()
+
+    points = spread(args.items, args.radius)
+    nearest = min(np.linalg.norm(a - b) for a, b in combinations(points, 2))
+    print(f"{args.items} points on a sphere of radius {args.radius:g}")
+    print(f"smallest distance between two: {nearest:.4f}")
+    draw(points, args.output)
+    print(f"Picture: {args.output}")
+
+
+if __name__ == "__main__":
+    main()
