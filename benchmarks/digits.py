@@ -66,8 +66,13 @@ def main() -> None:
     base = results.get("skmde", {}).get("fit_s")
     common.show(
         [
-            [name, r["fit_s"], r["fit_s"] / base if base else None, r["wall_s"]]
-            + [f"{r['trustworthiness15']:.4f}"]
+            (
+                name,
+                r["fit_s"],
+                r["fit_s"] / base if base else None,
+                r["wall_s"],
+                f"{r['trustworthiness15']:.4f}",
+            )
             for name, r in results.items()
         ],
         ["program", "fit s", "x skmde", "wall s", "trustworthiness at 15"],

@@ -23,6 +23,7 @@ from sklearn.decomposition import PCA
 
 N_CORRUPT = 154
 N_NEIGHBORS = 15
+FACTS = ("similar_pairs", "dissimilar_pairs", "iterations", "average_distortion")
 
 
 def arguments() -> Any:
@@ -123,11 +124,10 @@ def main() -> None:
         results[f"skmde {name}"].update(facts)
     common.show(
         [
-            [key, f"{r['correlation']:.4f}", r.get("similar_pairs"), r.get("dissimilar_pairs")]
-            + [r.get("iterations"), r.get("average_distortion")]
+            (key, f"{r['correlation']:.4f}", *(r.get(fact) for fact in FACTS))
             for key, r in sorted(results.items(), reverse=True)
         ],
-        ["embedding", "correlation with the map", "similar", "dissimilar", "iterations", "E"],
+        ["embedding", "correlation with the map", *(fact.replace("_", " ") for fact in FACTS)],
     )
     common.save(args.output, {"seed": args.seed, "embeddings": results})
     if args.plot:

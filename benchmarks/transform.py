@@ -16,6 +16,16 @@ import _common as common
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
+COLUMNS = (
+    "fit_s",
+    "transform_s",
+    "single_row_ms",
+    "single_row_max_ms",
+    "single_row_gap",
+    "knn_accuracy",
+    "peak_memory_mb",
+)
+
 
 def arguments() -> Any:
     p = common.parser(__doc__.splitlines()[0], name="transform")
@@ -70,13 +80,8 @@ def main() -> None:
                 "peak_memory_mb": report["peak_memory_mb"],
             }
     common.show(
-        [
-            [name]
-            + [r["fit_s"], r["transform_s"], r["single_row_ms"], r["single_row_max_ms"]]
-            + [r["single_row_gap"], f"{r['knn_accuracy']:.4f}", r["peak_memory_mb"]]
-            for name, r in results.items()
-        ],
-        ["program", "fit s", "transform s", "one row ms", "slowest", "gap", "10-NN", "MB"],
+        [(name, *(r[column] for column in COLUMNS)) for name, r in results.items()],
+        ["program", *(column.replace("_", " ") for column in COLUMNS)],
     )
     common.save(
         args.output,
