@@ -27,6 +27,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 RESULTS = HERE / "results"
+sys.path.insert(0, str(ROOT))  # every script measures the checkout that it lies in
 
 # import name of each program, and the distribution whose version is reported
 PROGRAMS = {

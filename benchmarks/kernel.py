@@ -1,0 +1,270 @@
+"""Nanoseconds per edge of the objective and its gradient, beside a loop that only moves memory.
+
+    python benchmarks/kernel.py
+
+The edges are like those of MNIST: 70,000 items in random order, half of the edges between
+near neighbours with weights 1 and 2, half between random pairs with weight -1, sorted by their
+first item. The loop that only moves memory reads the same indices and weights, gathers both
+endpoints of an edge, adds each to the other's row of the gradient, and sums the gradients of
+the pieces: what the kernel does, less its arithmetic. It runs on the same pieces and threads.
+The two are timed in turns; medians are shown.
+
+The last table solves the default problem and shows how much of the solve is spent in the
+objective.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import _common as common
+import numba
+import numpy as np
+import torch
+from scipy.spatial import cKDTree
+
+from skmde.core.edges import EdgeList
+from skmde.core.kernels._threads import run_pieces
+from skmde.core.objective import Objective
+from skmde.losses import LOSSES
+from skmde.penalties import PENALTIES, Barrier
+
+DEFAULT_PAIR = ("log1p", "log")
+
+
+def arguments() -> argparse.Namespace:
+    p = common.parser(__doc__.splitlines()[0], peers=False, name="kernel")
+    p.add_argument("--n-items", type=int, default=70_000)
+    p.add_argument("--n-edges", type=int, default=1_500_000)
+    p.add_argument("--dimensions", type=int, nargs="+", default=[2, 3, 10, 100])
+    p.add_argument("--repeat", type=int, default=15, metavar="N", help="timed calls; the median")
+    p.add_argument("--dtype", choices=["float32", "float64"], default="float32")
+    p.add_argument("--no-functions", action="store_true", help="only the default penalties")
+    p.add_argument("--no-solve", action="store_true", help="leave the solve out")
+    return p.parse_args()
+
+
+class Problem:
+    """Edges with the structure of a neighbour graph and as many random pairs."""
+
+    def __init__(self, n_items: int, n_edges: int) -> None:
+        rng = np.random.default_rng(0)
+        self.n_items = n_items
+        # on average one point in a disk of area pi/15, so that neighbours are closer than 1
+        self.plane = rng.uniform(0, np.sqrt(n_items * np.pi / 15), size=(n_items, 2))
+        near = self._near(n_edges // 2, rng)
+        far = rng.integers(n_items, size=(n_edges - len(near), 2))
+        far = far[far[:, 0] != far[:, 1]]
+        self.edges = np.concatenate([near, far])
+        self.weights = np.concatenate(
+            [rng.integers(1, 3, size=len(near)).astype(np.float32), -np.ones(len(far), np.float32)]
+        )
+        self.deviations = rng.uniform(0.1, 3.0, size=len(self.edges))
+
+    def _near(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        k = 2 * count // self.n_items + 2
+        _, found = cKDTree(self.plane).query(self.plane, k=k + 1, workers=-1)
+        pairs = np.stack([np.repeat(np.arange(self.n_items), k), found[:, 1:].ravel()], axis=1)
+        pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+        return rng.permutation(pairs)[:count]
+
+    def embedding(self, m: int, dtype: torch.dtype) -> torch.Tensor:
+        rng = np.random.default_rng(m)
+        X = rng.normal(scale=0.1, size=(self.n_items, m))
+        X[:, :2] = self.plane - self.plane.mean(axis=0)
+        return torch.tensor(X, dtype=dtype)
+
+    def edge_list(self, distortion: Any, loss: bool, signed: bool, dtype: torch.dtype) -> EdgeList:
+        weights = self.weights if signed else np.abs(self.weights)
+        return EdgeList.build(
+            self.edges,
+            self.n_items,
+            distortion,
+            weights=None if loss else weights,
+            deviations=self.deviations if loss else None,
+            dtype=dtype,
+        )
+
+
+@numba.njit(nogil=True)
+def move(X: Any, i: Any, j: Any, w: Any, start: int, stop: int, G: Any) -> float:
+    """Gather both endpoints of each edge and add each to the other's row."""
+    total = X.dtype.type(0)
+    m = X.shape[1]
+    if m == 2:
+        for k in range(start, stop):
+            a, b = np.uintp(i[k]), np.uintp(j[k])
+            total += w[k]
+            G[a, 0] += X[b, 0]
+            G[a, 1] += X[b, 1]
+            G[b, 0] += X[a, 0]
+            G[b, 1] += X[a, 1]
+    else:
+        for k in range(start, stop):
+            a, b = np.uintp(i[k]), np.uintp(j[k])
+            total += w[k]
+            for c in range(m):
+                G[a, c] += X[b, c]
+                G[b, c] += X[a, c]
+    return total
+
+
+@numba.njit(nogil=True)
+def add_up(parts: Any, start: int, stop: int, out: Any) -> None:
+    for k in range(start, stop):
+        out[k] = parts[0, k]
+        parts[0, k] = 0
+    for q in range(1, parts.shape[0]):
+        for k in range(start, stop):
+            out[k] += parts[q, k]
+            parts[q, k] = 0
+
+
+def mover(objective: Objective, X: torch.Tensor, n_threads: int) -> Callable[[], Any]:
+    """A call that moves the memory which the objective moves."""
+    edges, shape = objective.edges, tuple(X.shape)
+    x, i, j, w = (t.numpy() for t in (X, edges.i, edges.j, edges.weights))
+    cuts = [(start, stop) for *_, start, stop, _ in objective._pieces]
+    parts = np.zeros((len(cuts), x.size), x.dtype)
+    bounds = np.linspace(0, x.size, 9).astype(int).tolist()
+
+    def call() -> None:
+        out = np.empty(x.size, x.dtype)
+        run_pieces(
+            lambda number, start, stop: move(x, i, j, w, start, stop, parts[number].reshape(shape)),
+            [(number, *cut) for number, cut in enumerate(cuts)],
+            n_threads,
+        )
+        run_pieces(
+            lambda start, stop: add_up(parts, start, stop, out),
+            list(itertools.pairwise(bounds)),
+            n_threads,
+        )
+
+    return call
+
+
+def in_turns(calls: list[Callable[[], Any]], repeat: int) -> list[float]:
+    """Median seconds of each call, after one that does not count."""
+    seconds: list[list[float]] = [[] for _ in calls]
+    for turn in range(repeat + 1):
+        for call, times in zip(calls, seconds, strict=True):
+            began = time.perf_counter()
+            call()
+            if turn:
+                times.append(time.perf_counter() - began)
+    return [common.median(times) for times in seconds]
+
+
+def measure(
+    edges: EdgeList, problem: Problem, m: int, n_threads: int, args: argparse.Namespace
+) -> dict[str, float]:
+    """Nanoseconds per edge of the objective with its gradient, and of moving the memory."""
+    dtype = getattr(torch, args.dtype)
+    X = problem.embedding(m, dtype)
+    objective = Objective(edges, problem.n_items, m, dtype=dtype, n_threads=n_threads)
+    kernel, memory = in_turns(
+        [lambda: objective.value_and_gradient(X), mover(objective, X, n_threads)],
+        args.repeat if m < 50 else max(3, args.repeat // 3),
+    )
+    scale = 1e9 / len(edges)
+    return {
+        "kernel_ns": kernel * scale,
+        "memory_only_ns": memory * scale,
+        "ratio": kernel / memory,
+    }
+
+
+def default_penalties(problem: Problem, args: argparse.Namespace) -> list[dict[str, Any]]:
+    dtype = getattr(torch, args.dtype)
+    edges = problem.edge_list(DEFAULT_PAIR, False, True, dtype)
+    rows = []
+    for m in args.dimensions:
+        for n_threads in sorted({1, args.threads}):
+            row = {"m": m, "threads": n_threads, **measure(edges, problem, m, n_threads, args)}
+            rows.append(row)
+    print("default penalties (log1p attracts, log repels)")
+    common.show([list(row.values()) for row in rows], list(rows[0]))
+    return rows
+
+
+def every_function(problem: Problem, args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Each built-in function on all edges, with all threads."""
+    dtype = getattr(torch, args.dtype)
+    rows = []
+    for loss, names in ((False, PENALTIES), (True, LOSSES)):
+        for name, function in names.items():
+            # rho has no default; 0 makes the barrier a finite function everywhere
+            chosen = Barrier(rho=0.0) if function is Barrier else function()
+            edges = problem.edge_list(chosen, loss, False, dtype)
+            row = {"kind": "loss" if loss else "penalty", "function": name}
+            for m in args.dimensions:
+                row[f"m = {m}"] = measure(edges, problem, m, args.threads, args)["kernel_ns"]
+            rows.append(row)
+    print(f"every built-in function, ns per edge with {args.threads} threads")
+    common.show([list(row.values()) for row in rows], list(rows[0]))
+    return rows
+
+
+def share_of_solve(problem: Problem, args: argparse.Namespace) -> dict[str, float]:
+    """How much of a solve of 300 iterations the objective takes."""
+    import skmde
+
+    mde = skmde.MDE(problem.n_items, 2, problem.edges, DEFAULT_PAIR, weights=problem.weights)
+    start = problem.embedding(2, torch.float32)
+    start += torch.randn(start.shape, generator=torch.Generator().manual_seed(0))
+    mde.embed(start, max_iter=2, tol=0.0)
+    spent = {"seconds": 0.0, "calls": 0}
+    original = Objective.value_and_gradient
+
+    def timed(self: Objective, X: torch.Tensor) -> Any:
+        began = time.perf_counter()
+        out = original(self, X)
+        spent["seconds"] += time.perf_counter() - began
+        spent["calls"] += 1
+        return out
+
+    Objective.value_and_gradient = timed  # type: ignore[method-assign]
+    try:
+        began = time.perf_counter()
+        mde.embed(start, max_iter=300, tol=0.0)
+        total = time.perf_counter() - began
+    finally:
+        Objective.value_and_gradient = original  # type: ignore[method-assign]
+    answer = {
+        "solve_s": total,
+        "iterations": int(mde.result.n_iter),
+        "evaluations": spent["calls"],
+        "objective_s": spent["seconds"],
+        "objective_share": spent["seconds"] / total,
+    }
+    print(f"a solve in the plane, {len(problem.edges):,} edges")
+    common.show([list(answer.values())], list(answer))
+    return answer
+
+
+def main() -> None:
+    args = arguments()
+    torch.set_num_threads(args.threads)
+    problem = Problem(args.n_items, args.n_edges)
+    record: dict[str, Any] = {
+        "n_items": args.n_items,
+        "n_edges": len(problem.edges),
+        "dtype": args.dtype,
+        "threads": args.threads,
+        "versions": {"torch": torch.__version__, "numba": numba.__version__},
+        "default_penalties": default_penalties(problem, args),
+    }
+    if not args.no_functions:
+        record["functions"] = every_function(problem, args)
+    if not args.no_solve:
+        record["solve"] = share_of_solve(problem, args)
+    common.save(args.output, record)
+
+
+if __name__ == "__main__":
+    main()
