@@ -167,7 +167,7 @@ class Penalty(DistortionFunction):
         Returns
         -------
         torch.Tensor of the shape and dtype of d
-            p(d).
+            Value of p(d).
         """
         raise NotImplementedError(f"{type(self).__name__} must define value(d).")
 
@@ -182,7 +182,7 @@ class Penalty(DistortionFunction):
         Returns
         -------
         torch.Tensor of the shape and dtype of d
-            p'(d) / d, finite at d = 0.
+            Value of p'(d) / d, finite at d = 0.
         """
         return finite(_derivative(self.value, d, 1) / floored(d))
 
@@ -197,7 +197,7 @@ class Penalty(DistortionFunction):
         Returns
         -------
         torch.Tensor of the shape and dtype of d
-            p''(d), finite at d = 0.
+            Value of p''(d), finite at d = 0.
         """
         return finite(_derivative(self.value, d, 2))
 
@@ -212,7 +212,7 @@ class Penalty(DistortionFunction):
         Returns
         -------
         torch.Tensor
-            w p(d).
+            Value of w p(d).
         """
         return finite(w * self.value(d))
 
@@ -227,7 +227,7 @@ class Penalty(DistortionFunction):
         Returns
         -------
         torch.Tensor
-            w p'(d) / d.
+            Value of w p'(d) / d.
         """
         return finite(w * self.slope(d))
 
@@ -242,7 +242,7 @@ class Penalty(DistortionFunction):
         Returns
         -------
         torch.Tensor
-            w p''(d).
+            Value of w p''(d).
         """
         return finite(w * self.curvature(d))
 
@@ -281,7 +281,7 @@ class Loss(DistortionFunction):
         Returns
         -------
         torch.Tensor of the shape and dtype of d
-            l(delta, d).
+            Value of l(delta, d).
         """
         raise NotImplementedError(f"{type(self).__name__} must define value(delta, d).")
 
@@ -296,7 +296,7 @@ class Loss(DistortionFunction):
         Returns
         -------
         torch.Tensor of the shape and dtype of d
-            l'(delta, d) / d, finite at d = 0.
+            Value of l'(delta, d) / d, finite at d = 0.
         """
         return finite(_derivative(lambda x: self.value(delta, x), d, 1) / floored(d))
 
@@ -311,7 +311,7 @@ class Loss(DistortionFunction):
         Returns
         -------
         torch.Tensor of the shape and dtype of d
-            l''(delta, d), finite at d = 0.
+            Value of l''(delta, d), finite at d = 0.
         """
         return finite(_derivative(lambda x: self.value(delta, x), d, 2))
 

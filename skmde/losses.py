@@ -97,7 +97,8 @@ class WeightedSquaredLoss(Loss):
         self.kappa = kappa
 
     def validate(self) -> None:
-        if self.kappa not in ("kamada_kawai", "sammon") and not callable(self.kappa):
+        named = isinstance(self.kappa, str) and self.kappa in ("kamada_kawai", "sammon")
+        if not (named or callable(self.kappa)):
             raise ValueError(
                 'WeightedSquaredLoss: kappa must be "kamada_kawai", "sammon" or a callable '
                 f"kappa(delta); got {self.kappa!r}."
