@@ -153,7 +153,9 @@ def history_dots(H: Any, g: Any, y: Any, start: int, stop: int, out: Any) -> Non
 
 
 @jit()
-def combine(H: Any, coefficients: Any, g: Any, scale: float, start: int, stop: int, out: Any) -> None:
+def combine(
+    H: Any, coefficients: Any, g: Any, scale: float, start: int, stop: int, out: Any
+) -> None:
     """``out = coefficients @ H + scale * g`` for positions ``start:stop``."""
     factor = out.dtype.type(scale)
     for k in range(start, stop):

@@ -1,0 +1,53 @@
+"""Which device to compute on."""
+
+from __future__ import annotations
+
+import torch
+
+
+def resolve_device(device: str | torch.device | None) -> torch.device:
+    """The device that a ``device`` parameter names.
+
+    Parameters
+    ----------
+    device : None, str or torch.device
+        None means the CPU. "auto" means a CUDA GPU if there is one, else the CPU. Anything else
+        is torch's name of a device, such as "cpu", "cuda" or "cuda:1".
+
+    Raises
+    ------
+    ValueError
+        If the name means nothing to torch or the device is not there.
+    """
+    if device is None:
+        return torch.device("cpu")
+    if isinstance(device, str) and device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        wanted = torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(_message(device)) from error
+    there = {name.split(":")[0] for name in available_devices()}
+    if wanted.type not in there:
+        raise ValueError(_message(device))
+    if wanted.type == "cuda":
+        if (wanted.index or 0) >= torch.cuda.device_count():
+            raise ValueError(_message(device))
+        if wanted.index is None:
+            wanted = torch.device("cuda", torch.cuda.current_device())
+    return wanted
+
+
+def available_devices() -> list[str]:
+    """Names of the devices that this machine has."""
+    names = ["cpu"] + [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+    if torch.backends.mps.is_available():
+        names.append("mps")
+    return names
+
+
+def _message(device: object) -> str:
+    return (
+        f"device {device!r} is not available; this machine has {', '.join(available_devices())}. "
+        "Use one of these, 'auto' or None."
+    )

@@ -1,0 +1,94 @@
+"""The reference kernels, in torch: any device, any distortion function, autograd included.
+
+They state in a few lines what ``_numba.py`` does fast, and the tests hold the two together.
+Nothing here reads a number back to the host, and no sum depends on the order in which threads
+or a GPU's blocks finish: the gradient is summed row by row over a fixed sorting of the edges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from skmde._distortion import Loss, Penalty
+from skmde._reductions import dot
+
+
+@dataclass(frozen=True)
+class Incidence:
+    """Which edges end in which item: a segment's ``A`` as sorted lists, for sums by row.
+
+    Attributes
+    ----------
+    position : torch.Tensor of shape (2 c,), int64
+        Positions in the concatenation of the c edges' differences and their negatives,
+        sorted by the item that they belong to.
+    offsets : torch.Tensor of shape (n + 1,), int64
+        Where each item's run starts.
+    """
+
+    position: torch.Tensor
+    offsets: torch.Tensor
+
+    @classmethod
+    def of(cls, i: torch.Tensor, j: torch.Tensor, n_items: int) -> Incidence:
+        ends = torch.cat([i, j]).long()
+        position = torch.argsort(ends, stable=True)
+        counts = torch.bincount(ends, minlength=n_items)
+        zero = torch.zeros(1, dtype=torch.int64, device=ends.device)
+        return cls(position, torch.cat([zero, torch.cumsum(counts, 0)]))
+
+    def rows(self, values: torch.Tensor) -> torch.Tensor:
+        """``A @ values`` for values of shape (c, m): shape (n, m)."""
+        signed = torch.cat([values, -values])[self.position]
+        return torch.segment_reduce(signed, "sum", offsets=self.offsets, axis=0)
+
+
+def distances(X: torch.Tensor, i: torch.Tensor, j: torch.Tensor) -> torch.Tensor:
+    """Embedding distances of the pairs (i, j), shape (c,)."""
+    return torch.linalg.vector_norm(X[i.long()] - X[j.long()], dim=1)
+
+
+def distortions(
+    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, t: torch.Tensor | None
+) -> torch.Tensor:
+    """Weighted distortions at embedding distances `d`; `t` are original distances (losses)."""
+    if isinstance(function, Loss):
+        assert t is not None
+        return w * function.value(t, d)
+    return function.weighted_value(d, w)
+
+
+def value_and_gradient(
+    function: Penalty | Loss,
+    X: torch.Tensor,
+    i: torch.Tensor,
+    j: torch.Tensor,
+    w: torch.Tensor,
+    t: torch.Tensor | None,
+    incidence: Incidence,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sum of weighted distortions (a float64 scalar tensor) and its gradient, shape (n, m)."""
+    difference = X[i.long()] - X[j.long()]
+    d = torch.linalg.vector_norm(difference, dim=1)
+    if isinstance(function, Loss):
+        assert t is not None
+        slope = w * function.slope(t, d)
+    else:
+        slope = function.weighted_slope(d, w)
+    values = distortions(function, d, w, t)
+    total = dot(values, torch.ones_like(values))
+    return total, incidence.rows(slope.to(X.dtype).unsqueeze(1) * difference)
+
+
+def history_dots(H: torch.Tensor, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Inner products of every row of `H` with `g` and with `y`: shape (rows, 2)."""
+    return H @ torch.stack([g, y], dim=1)
+
+
+def combine(
+    H: torch.Tensor, coefficients: torch.Tensor, g: torch.Tensor, scale: float
+) -> torch.Tensor:
+    """``coefficients @ H + scale * g``."""
+    return torch.addmv(g, H.T, coefficients, beta=scale)

@@ -1,0 +1,170 @@
+r"""Line search for the modified strong Wolfe conditions (monograph, section 5.1.1).
+
+Along a direction V from X, with G the projected gradient,
+
+    phi(t) = E(P(X + t V)),      slope(t) = tr(G_t^T V),
+
+where P projects onto the constraint and G_t is the projected gradient at P(X + t V). A step is
+accepted when
+
+    phi(t) <= phi(0) + c1 t slope(0)      and      abs(slope(t)) <= c2 abs(slope(0)).
+
+The search brackets such a step and narrows the bracket by cubic interpolation (Nocedal and
+Wright, *Numerical Optimization*, section 3.5). A trial that is not finite lies beyond every
+useful step: it closes the bracket from above. If no trial meets both conditions, the best one
+that decreases the value is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+
+class Trial(Protocol):
+    """A point on the line: its step, value and slope. Solvers keep more in it."""
+
+    step: float
+    value: float
+    slope: float
+
+
+T = TypeVar("T", bound=Trial)
+
+
+@dataclass(frozen=True)
+class Wolfe:
+    """Constants of the search.
+
+    Attributes
+    ----------
+    c1, c2 : float
+        Sufficient decrease and curvature.
+    max_evaluations : int
+        Trials before the search settles for the best decrease.
+    max_growth : float
+        Largest factor from one step to the next while no bracket is known.
+    """
+
+    c1: float = 1e-4
+    c2: float = 0.9
+    max_evaluations: int = 25
+    max_growth: float = 10.0
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[T]):
+    """The accepted trial, or None if no trial decreased the value; and the trials spent."""
+
+    trial: T | None
+    n_evaluations: int
+
+
+def strong_wolfe(
+    evaluate: Callable[[float], T], start: T, step: float, wolfe: Wolfe, noise: float
+) -> Outcome[T]:
+    """Search along a line for a step that meets the Wolfe conditions.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Maps a step to a trial.
+    start : Trial
+        The trial at step 0. Its slope is negative.
+    step : float
+        First step to try.
+    wolfe : Wolfe
+        Constants.
+    noise : float
+        Rounding error of a value; decreases smaller than this are not told from none.
+
+    Returns
+    -------
+    outcome : Outcome
+    """
+    low, high = start, None  # low has the least value among the steps known to be short enough
+    best: T | None = None
+    n = 0
+    while n < wolfe.max_evaluations:
+        trial = evaluate(step)
+        n += 1
+        if not _finite(trial):
+            high_step = trial.step
+            step = low.step + 0.1 * (high_step - low.step)
+            high = None
+            if step == low.step:
+                break
+            # nothing is known beyond the last finite trial but where it ends
+            if best is None and n >= wolfe.max_evaluations:
+                break
+            wolfe = Wolfe(wolfe.c1, wolfe.c2, wolfe.max_evaluations, max_growth=2.0)
+            continue
+        if trial.value < start.value and (best is None or trial.value < best.value):
+            best = trial
+        bound = start.value + wolfe.c1 * trial.step * start.slope
+        # Near a minimum the values of two trials differ by rounding alone; the slopes still tell.
+        level = trial.value <= start.value and start.value - trial.value <= noise
+        too_long = trial.value > bound and not level
+        if not too_long and abs(trial.slope) <= -wolfe.c2 * start.slope:
+            return Outcome(trial if trial.value <= start.value else best, n)
+        if high is None:
+            if too_long or trial.value > low.value or trial.slope >= 0:
+                low, high = _bracket(low, trial, too_long)
+            else:
+                step = _extrapolate(low, trial, wolfe.max_growth)
+                low = trial
+                continue
+        elif too_long or trial.value >= low.value:
+            high = trial
+        else:
+            if trial.slope * (high.step - low.step) >= 0:
+                high = low
+            low = trial
+        width = abs(high.step - low.step)
+        if width <= 1e-9 * max(abs(high.step), abs(low.step)):
+            break
+        step = _interpolate(low, high)
+    return Outcome(best, n)
+
+
+def _finite(trial: Trial) -> bool:
+    return math.isfinite(trial.value) and math.isfinite(trial.slope)
+
+
+def _bracket(low: T, trial: T, too_long: bool) -> tuple[T, T]:
+    """Order two ends of a bracket so that the first has the smaller value."""
+    if too_long or trial.value > low.value:
+        return low, trial
+    return trial, low
+
+
+def _cubic_minimum(a: Trial, b: Trial) -> float:
+    """Minimiser of the cubic with the values and slopes of two trials; NaN if it has none."""
+    d1 = a.slope + b.slope - 3 * (a.value - b.value) / (a.step - b.step)
+    square = d1 * d1 - a.slope * b.slope
+    if not square >= 0:
+        return math.nan
+    d2 = math.copysign(math.sqrt(square), b.step - a.step)
+    bottom = b.slope - a.slope + 2 * d2
+    if bottom == 0:
+        return math.nan
+    return b.step - (b.step - a.step) * (b.slope + d2 - d1) / bottom
+
+
+def _extrapolate(previous: Trial, trial: Trial, max_growth: float) -> float:
+    guess = _cubic_minimum(previous, trial)
+    lowest, highest = 1.1 * trial.step, max_growth * trial.step
+    if not math.isfinite(guess) or guess <= trial.step:
+        return highest
+    return min(max(guess, lowest), highest)
+
+
+def _interpolate(low: Trial, high: Trial) -> float:
+    left, right = sorted((low.step, high.step))
+    margin = 0.1 * (right - left)
+    guess = _cubic_minimum(low, high)
+    if not math.isfinite(guess):
+        guess = 0.5 * (left + right)
+    return min(max(guess, left + margin), right - margin)

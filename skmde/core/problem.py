@@ -1,0 +1,321 @@
+"""The MDE problem: items, edges, distortion functions and a constraint, and how to solve it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from skmde._reductions import dot
+from skmde.constraints import Constraint, resolve_constraint
+from skmde.core.device import resolve_device
+from skmde.core.edges import Distortion, EdgeList
+from skmde.core.kernels._threads import count_threads
+from skmde.core.lbfgs import minimize
+from skmde.core.objective import Objective
+from skmde.core.progress import progress_bar
+from skmde.core.result import SolveResult, SolverState
+from skmde.exceptions import ConvergenceWarning
+
+
+class MDE:
+    r"""A minimum-distortion embedding problem.
+
+    Find vectors :math:`x_1, \ldots, x_n` of dimension m that minimise the average distortion
+    :math:`\frac{1}{p} \sum_{(i, j)} f_{ij}(\|x_i - x_j\|)` over the p edges, subject to a
+    constraint (monograph, section 2.3). The estimators are built on this class; use it directly
+    for problems that they do not cover.
+
+    Parameters
+    ----------
+    n_items : int
+        Number of items, n.
+    n_components : int
+        Dimension of the embedding, m.
+    edges : array-like of shape (p, 2), integers
+        Pairs of items. An item cannot be paired with itself.
+    distortion : str, Penalty, Loss, callable, or pair (attractive, repulsive)
+        With `deviations`, a loss. Otherwise a penalty, or a pair of them: the first for pairs with
+        positive weight, the second for those with negative weight. A callable takes and returns
+        torch tensors, and may hold one parameter for each edge.
+    constraint : None, {"centered", "standardized"} or Constraint, default=None
+        None means centered.
+    weights : array-like of shape (p,), default=None
+        Weight of each pair, multiplied with its penalty or loss; 1 if None.
+    deviations : array-like of shape (p,), default=None
+        Original distances, at least 0, in the units that the embedding is to have.
+    device : None, str or torch.device, default=None
+        None is the CPU; "auto" takes a GPU if there is one.
+    n_jobs : int, default=None
+        Limit on the threads of the compiled kernels; None means torch's number. The result
+        does not depend on it.
+
+    Attributes
+    ----------
+    X : torch.Tensor of shape (n_items, n_components)
+        The embedding, after `embed`; None before.
+    value, residual_norm : float
+        Average distortion, and Frobenius norm of the projected gradient, at `X`.
+    result : SolveResult
+        How the last solve went.
+
+    Raises
+    ------
+    ValueError
+        If the sizes, edges, weights, deviations, functions or device make no problem; the message
+        says which.
+
+    Notes
+    -----
+    The problem is solved in float64 if any of `weights`, `deviations` and the starting point
+    is float64, and in float32 otherwise. float32 is several times faster, and precise
+    enough for embeddings that are drawn or passed on to other methods.
+
+    Examples
+    --------
+    Four items in a square, from the distances of five pairs:
+
+    >>> import numpy as np
+    >>> from skmde import MDE
+    >>> edges = np.array([[0, 1], [1, 2], [2, 3], [0, 3], [0, 2]])
+    >>> deviations = np.array([1.0, 1.0, 1.0, 1.0, 2.0**0.5])
+    >>> problem = MDE(4, 2, edges, "squared", deviations=deviations)
+    >>> X = problem.embed(random_state=0)
+    >>> bool(problem.average_distortion() < 1e-6)
+    True
+    >>> problem.distances().numpy().round(2)
+    array([1.  , 1.  , 1.  , 1.  , 1.41])
+    """
+
+    def __init__(
+        self,
+        n_items: int,
+        n_components: int,
+        edges: Any,
+        distortion: Distortion | tuple[Distortion | None, Distortion | None],
+        constraint: str | Constraint | None = None,
+        *,
+        weights: Any = None,
+        deviations: Any = None,
+        device: str | torch.device | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        for name, number in (("n_items", n_items), ("n_components", n_components)):
+            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+                raise ValueError(f"{name} must be a positive integer; got {number!r}.")
+        self.n_items = int(n_items)
+        self.n_components = int(n_components)
+        self.device = resolve_device(device)
+        self.n_jobs = n_jobs
+        self.constraint = resolve_constraint(constraint)
+        self.constraint.validate(self.n_items, self.n_components)
+        self._edges = EdgeList.build(
+            edges,
+            self.n_items,
+            distortion,
+            weights=weights,
+            deviations=deviations,
+            dtype=_common_dtype(weights, deviations),
+            device=self.device,
+        )
+        self.X: torch.Tensor | None = None
+        self.value: float | None = None
+        self.residual_norm: float | None = None
+        self.result: SolveResult | None = None
+
+    def __repr__(self) -> str:
+        functions = ", ".join(repr(s.function) for s in self._edges.segments)
+        return (
+            f"MDE({self.n_items} items, {self.n_components} components, {len(self._edges)} edges, "
+            f"{functions}, {self.constraint!r})"
+        )
+
+    @property
+    def edges(self) -> torch.Tensor:
+        """The pairs, smaller item first, in the order given: shape (p, 2), int64."""
+        pairs = torch.stack([self._edges.i, self._edges.j], dim=1).long()
+        return self._edges.to_callers_order(pairs)
+
+    def to(self, device: str | torch.device | None) -> MDE:
+        """Move the problem, and its embedding if there is one, to a device; returns itself."""
+        self.device = resolve_device(device)
+        self._edges = self._edges.to(device=self.device)
+        if self.X is not None:
+            self.X = self.X.to(self.device)
+        return self
+
+    def embed(
+        self,
+        X: Any = None,
+        *,
+        tol: float = 1e-5,
+        max_iter: int = 300,
+        memory_size: int = 10,
+        random_state: Any = None,
+        callbacks: Sequence[Callable[[SolverState], bool | None]] = (),
+        snapshot_every: int | None = None,
+        verbose: int = 0,
+    ) -> torch.Tensor:
+        """Solve the problem by projected L-BFGS (monograph, section 5.1).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_components), default=None
+            Starting point; it is projected onto the constraint set, and not changed. None means
+            a random one.
+        tol : float, default=1e-5
+            Stop when the Frobenius norm of the projected gradient is at most this.
+        max_iter : int, default=300
+            Largest number of iterations; 0 returns the starting point.
+        memory_size : int, default=10
+            Number of past steps that the quasi-Newton matrix is built from.
+        random_state : int, numpy Generator or None, default=None
+            Seed of the random starting point.
+        callbacks : sequence of callable
+            Each is called after every iteration with a state that has `iteration`, `X`, `value`
+            and `residual_norm`; returning True stops the solve.
+        snapshot_every : int, default=None
+            Keep a copy of every so many iterates in ``result.history.snapshots``.
+        verbose : int, default=0
+            1 shows a progress bar.
+
+        Returns
+        -------
+        X : torch.Tensor of shape (n_items, n_components)
+            The embedding, on the problem's device.
+
+        Raises
+        ------
+        ValueError
+            If the starting point has the wrong shape or is not finite, or a number is out of range.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If no finite, sensible solution could be reached. Running into `max_iter` is normal
+            and does not warn.
+        """
+        _check_numbers(tol, max_iter, memory_size)
+        start = self._starting_point(X, random_state)
+        objective = self._objective(start.dtype)
+        with progress_bar(verbose, max_iter) as bar:
+            result = minimize(
+                objective,
+                self.constraint,
+                start,
+                tol=tol,
+                max_iter=max_iter,
+                memory_size=memory_size,
+                callbacks=[*callbacks, *bar],
+                snapshot_every=snapshot_every,
+            )
+        _warn_if_failed(result)
+        self.result = result
+        self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
+        return result.X
+
+    def _objective(self, dtype: torch.dtype) -> Objective:
+        return Objective(
+            self._edges.to(dtype=dtype),
+            self.n_items,
+            self.n_components,
+            dtype=dtype,
+            n_threads=count_threads(self.n_jobs),
+        )
+
+    def _starting_point(self, X: Any, random_state: Any) -> torch.Tensor:
+        if X is None:
+            generator = np.random.default_rng(random_state)
+            return self.constraint.initialize(
+                self.n_items, self.n_components, generator, self._edges.weights.dtype, self.device
+            )
+        start = self._embedding(X, "the starting point X")
+        return self.constraint.project(start).contiguous()
+
+    def _embedding(self, X: Any, name: str = "X") -> torch.Tensor:
+        """An embedding given by the caller, or the problem's own if None."""
+        if X is None:
+            if self.X is None:
+                raise ValueError("there is no embedding yet: call embed() first, or pass X.")
+            return self.X
+        if not isinstance(X, torch.Tensor):
+            X = torch.tensor(np.asarray(X))
+        shape = (self.n_items, self.n_components)
+        if tuple(X.shape) != shape:
+            raise ValueError(f"{name} must have shape {shape}; got {tuple(X.shape)}.")
+        dtype = torch.promote_types(X.dtype, self._edges.weights.dtype)
+        X = X.detach().to(device=self.device, dtype=dtype)
+        if not bool(torch.isfinite(X).all()):
+            raise ValueError(f"{name} holds NaN or infinite entries.")
+        return X
+
+    def differences(self, X: Any = None) -> torch.Tensor:
+        """Differences x_i - x_j of the edges as in `edges`, shape (p, n_components)."""
+        embedding = self._embedding(X)
+        i, j = self.edges.T
+        return embedding[i] - embedding[j]
+
+    def distances(self, X: Any = None) -> torch.Tensor:
+        """Embedding distances of the edges, in the order given, shape (p,)."""
+        embedding = self._embedding(X)
+        return self._objective(embedding.dtype).distances(embedding)
+
+    def distortions(self, X: Any = None) -> torch.Tensor:
+        """Weighted distortions of the edges, in the order given, shape (p,)."""
+        embedding = self._embedding(X)
+        return self._objective(embedding.dtype).distortions(embedding)
+
+    def average_distortion(self, X: Any = None) -> float:
+        """Mean of the distortions."""
+        values = self.distortions(X)
+        return float(dot(values, torch.ones_like(values))) / len(self._edges)
+
+    def high_distortion_pairs(self, X: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """Edges and their distortions, the most distorted first.
+
+        Returns
+        -------
+        edges : torch.Tensor of shape (p, 2)
+        distortions : torch.Tensor of shape (p,)
+            Decreasing.
+        """
+        values = self.distortions(X)
+        order = torch.argsort(values, descending=True, stable=True)
+        return self.edges[order], values[order]
+
+
+def _common_dtype(*arrays: Any) -> torch.dtype:
+    for array in arrays:
+        dtype = getattr(array, "dtype", None)
+        if dtype == torch.float64 or (
+            array is not None
+            and not isinstance(array, torch.Tensor)
+            and np.asarray(array).dtype == np.float64
+        ):
+            return torch.float64
+    return torch.float32
+
+
+def _check_numbers(tol: float, max_iter: int, memory_size: int) -> None:
+    if not tol >= 0:
+        raise ValueError(f"tol must be at least 0; got {tol!r}.")
+    if max_iter < 0:
+        raise ValueError(f"max_iter must be at least 0; got {max_iter!r}.")
+    if memory_size < 1:
+        raise ValueError(f"memory_size must be at least 1; got {memory_size!r}.")
+
+
+def _warn_if_failed(result: SolveResult) -> None:
+    norms = result.history.residual_norm
+    stuck = "no step" in result.reason and norms[-1] > 0.01 * norms[0]
+    if stuck or "not finite" in result.reason:
+        warnings.warn(
+            f"The solve stopped early: {result.reason} (iteration {result.n_iter}, average "
+            f"distortion {result.value:.6g}, residual norm {result.residual_norm:.3g}). Check the "
+            "scale of the data and of the starting point.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

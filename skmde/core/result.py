@@ -1,0 +1,97 @@
+"""What a solve returns, and what a callback sees while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+
+@dataclass
+class History:
+    """One entry per iterate, the starting point first.
+
+    Attributes
+    ----------
+    value : list of float
+        Average distortion.
+    residual_norm : list of float
+        Frobenius norm of the projected gradient.
+    step_size : list of float
+        Step length that led to the iterate; 0 for the starting point.
+    seconds : list of float
+        Seconds since the solve began.
+    snapshots : list of tuple of (int, ndarray of shape (n, m))
+        Iteration number and a copy of the iterate, where snapshots were asked for.
+    """
+
+    value: list[float] = field(default_factory=list)
+    residual_norm: list[float] = field(default_factory=list)
+    step_size: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    snapshots: list[tuple[int, np.ndarray]] = field(default_factory=list)
+
+    def as_arrays(self) -> dict[str, np.ndarray]:
+        """The four series as arrays of shape (n_iter + 1,), by name."""
+        return {
+            name: np.asarray(getattr(self, name), dtype=np.float64)
+            for name in ("value", "residual_norm", "step_size", "seconds")
+        }
+
+
+@dataclass(frozen=True)
+class SolveResult:
+    """The outcome of a solve.
+
+    Attributes
+    ----------
+    X : torch.Tensor of shape (n, m)
+        The best finite iterate; it satisfies the constraint.
+    value : float
+        Average distortion at `X`.
+    residual_norm : float
+        Frobenius norm of the projected gradient at `X`.
+    n_iter, n_evaluations : int
+        Iterations, and evaluations of the objective (a line search may need several).
+    converged : bool
+        Whether the residual norm came down to the tolerance.
+    reason : str
+        Why the solver stopped, as a sentence.
+    history : History
+        What happened on the way.
+    """
+
+    X: torch.Tensor
+    value: float
+    residual_norm: float
+    n_iter: int
+    n_evaluations: int
+    converged: bool
+    reason: str
+    history: History
+
+
+@dataclass(frozen=True)
+class SolverState:
+    """What a callback receives: the state after an iteration, to look at and not to change.
+
+    Attributes
+    ----------
+    iteration : int
+        Number of finished iterations.
+    value, residual_norm : float
+        Average distortion and norm of the projected gradient.
+    """
+
+    iteration: int
+    value: float
+    residual_norm: float
+    _X: torch.Tensor
+
+    @property
+    def X(self) -> np.ndarray:
+        """A copy of the current embedding, shape (n, m), that cannot be written to."""
+        copy = self._X.detach().cpu().numpy().copy()
+        copy.flags.writeable = False
+        return copy
