@@ -16,6 +16,7 @@ it is known whether the trial will be accepted.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class PairHistory:
         self._staged = 0
         shares = min(_MAX_SHARES, -(-self.length // _SHARE))
         bounds = np.linspace(0, self.length, shares + 1).astype(np.int64).tolist()
-        self._bounds = list(zip(bounds, bounds[1:], strict=False))
+        self._bounds = list(pairwise(bounds))
 
     def __len__(self) -> int:
         return len(self._pairs)

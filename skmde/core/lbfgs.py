@@ -121,7 +121,8 @@ def minimize(
         iteration += 1
         record(iteration)
         state = SolverState(iteration, point.value, point.residual_norm, point.X)
-        if any([bool(callback(state)) for callback in callbacks]):
+        answers = [callback(state) for callback in callbacks]  # each is called, whatever they say
+        if any(answers):
             reason = "a callback returned True"
     return SolveResult(
         X=point.X,

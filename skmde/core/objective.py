@@ -15,6 +15,7 @@ problem, a segment each.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,14 +86,14 @@ class Objective:
             params = torch.tensor(parameters, dtype=dtype).numpy()
             count = -(-(segment.stop - segment.start) // size)
             cuts = np.linspace(segment.start, segment.stop, count + 1).astype(np.int64).tolist()
-            for start, stop in zip(cuts, cuts[1:], strict=False):
+            for start, stop in pairwise(cuts):
                 self._pieces.append((kind, params, i, j, w, t, start, stop, number))
                 number += 1
         length = self.n_items * self.n_components
         self._parts = torch.zeros((number, length), dtype=dtype).numpy()
         shares = 1 if length <= _SMALL else 8
         bounds = np.linspace(0, length, shares + 1).astype(np.int64).tolist()
-        self._bounds = list(zip(bounds, bounds[1:], strict=False))
+        self._bounds = list(pairwise(bounds))
 
     def value_and_gradient(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
         """Average distortion and its gradient at `X`, shape (n_items, n_components).

@@ -90,7 +90,7 @@ class SolverState:
     _X: torch.Tensor
 
     @property
-    def X(self) -> np.ndarray:
+    def X(self) -> np.ndarray:  # noqa: N802
         """A copy of the current embedding, shape (n, m), that cannot be written to."""
         copy = self._X.detach().cpu().numpy().copy()
         copy.flags.writeable = False
