@@ -27,35 +27,24 @@ class Sphere(skmde.Constraint):
         In the units of the embedding.
     """
 
-    name = "sphere"
-    needs_projection = True
-
     def __init__(self, radius=1.0):
         self.radius = radius
 
     def validate(self, n_items, n_components):
         if not self.radius > 0:
-            raise ValueError(f"radius={self.radius!r}: a sphere needs a positive radius.")
+            raise ValueError(f"A sphere needs a radius above 0; got radius={self.radius!r}.")
 
     def project(self, Z):
-        # The origin is as far from every point of the sphere: any of them is a projection.
-        north = torch.zeros_like(Z)
-        north[:, 0] = 1
         norms = torch.linalg.vector_norm(Z, dim=1, keepdim=True)
-        return self.radius * torch.where(norms > 0, Z / norms, north)
+        # The origin is equally far from every point of the sphere: any of them is nearest.
+        pole = torch.zeros_like(Z)
+        pole[:, 0] = 1
+        return self.radius * torch.where(norms > 0, Z / norms, pole)
 
     def project_tangent(self, X, Z):
-        # Rows of X / radius are the unit normals; what remains of Z is orthogonal to them.
+        # Rows of X / radius are the unit normals; what is left of Z is orthogonal to them.
         normals = X / self.radius
         return Z - normals * (normals * Z).sum(dim=1, keepdim=True)
-
-    def initialize(self, n_items, n_components, generator, dtype, device):
-        Z = generator.standard_normal((n_items, n_components))
-        return self.project(torch.as_tensor(Z, dtype=dtype, device=device))
-
-    def violation(self, X):
-        norms = torch.linalg.vector_norm(X, dim=1)
-        return float((norms - self.radius).abs().max()) / self.radius
 
 
 def spread(n_items, radius, seed=0):
@@ -69,8 +58,7 @@ def spread(n_items, radius, seed=0):
         constraint=Sphere(radius),
         weights=-np.ones(len(edges)),
     )
-    start = np.random.default_rng(seed).standard_normal((n_items, 3))
-    return np.asarray(problem.embed(start))
+    return problem.embed(random_state=seed).numpy()
 
 
 def draw(points, path):

@@ -34,7 +34,7 @@ def _public_functions():
                     yield f"{dotted}.{attribute}"
 
 
-@pytest.mark.parametrize("name", _public_functions())
+@pytest.mark.parametrize("name", list(_public_functions()))
 def test_docstring_follows_numpydoc(name):
     report = validate(name)
     errors = [f"{code}: {text}" for code, text in report["errors"] if code in CHECKS]
