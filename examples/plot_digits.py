@@ -43,7 +43,7 @@ def draw(panels, digits, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description="Embed and draw handwritten digits.")
     parser.add_argument("--output", type=Path, default=Path("digits.png"), help="picture to write")
     parser.add_argument("--seed", type=int, default=0, help="random_state of both estimators")
     args = parser.parse_args()

@@ -70,15 +70,16 @@ def draw(points, path):
     for i, j in pairs[lengths < 1.2 * lengths.min()]:
         ax.plot(*points[[i, j]].T, color="0.6")
     ax.scatter(*points.T, s=60, depthshade=False)
+    ax.set_aspect("equal")
     ax.set_axis_off()
     figure.savefig(path, dpi=120)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description="Spread points on a sphere.")
     parser.add_argument("--output", type=Path, default=Path("sphere.png"), help="picture to write")
-    parser.add_argument("--items", type=int, default=12)
-    parser.add_argument("--radius", type=float, default=2.0)
+    parser.add_argument("--items", type=int, default=12, help="how many points")
+    parser.add_argument("--radius", type=float, default=2.0, help="of the sphere")
     args = parser.parse_args()
 
     points = spread(args.items, args.radius)
