@@ -1,0 +1,138 @@
+"""Exact neighbours for any metric: scikit-learn's pairwise distances, block by block."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import pairwise_distances
+
+from skmde.preprocessing._pieces import run_pieces
+from skmde.preprocessing._search import RowSearch
+from skmde.preprocessing._selection import nearest_columns, nearest_stored
+
+__all__ = ["AllPairsMetric", "AllPairsSparse"]
+
+_BLOCK_ENTRIES = 1 << 20
+
+
+def _fitted_params(X, metric, metric_params):
+    """The metric's parameters, with those that depend on the data taken from the training rows.
+
+    Without this, blocks of rows would each be measured with variances of their own.
+    """
+    params = dict(metric_params or {})
+    if metric == "seuclidean" and "V" not in params:
+        params["V"] = np.var(X, axis=0, ddof=1)
+        params["V"][params["V"] == 0] = 1.0
+    if metric == "mahalanobis" and "VI" not in params and "V" not in params:
+        params["VI"] = np.linalg.pinv(np.atleast_2d(np.cov(X.T)))
+    return params
+
+
+class AllPairsMetric(RowSearch):
+    """All rows, to be compared with every query under one of scikit-learn's metrics.
+
+    Parameters
+    ----------
+    rows : ndarray or csr_array of shape (n, d)
+    metric : str or callable
+        Anything `sklearn.metrics.pairwise_distances` takes.
+    metric_params : dict or None
+    """
+
+    def __init__(self, rows, metric, metric_params):
+        self.rows = rows
+        self.metric = metric
+        self.metric_params = _fitted_params(rows, metric, metric_params)
+
+    def search(self, queries, k, exclude, n_jobs):
+        """The nearest rows of each query, with distances (not squared) in the metric's units."""
+        n = self.rows.shape[0]
+        n_queries = queries.shape[0]
+        indices = np.empty((n_queries, k), np.int32)
+        distances = np.empty((n_queries, k))
+
+        def piece(start, stop):
+            block = self._distances(queries[start:stop])
+            indices[start:stop], distances[start:stop] = nearest_columns(
+                block, k, exclude[start:stop]
+            )
+
+        # A user's own function need not be safe to call from several threads.
+        n_jobs = 1 if callable(self.metric) else n_jobs
+        run_pieces(piece, n_queries, max(1, _BLOCK_ENTRIES // n), n_jobs)
+        return indices, distances
+
+    def _distances(self, queries):
+        block = pairwise_distances(queries, self.rows, metric=self.metric, **self.metric_params)
+        block = np.array(block, dtype=np.float64)
+        undefined = np.isnan(block)
+        if undefined.any():
+            block[undefined] = self._undefined(queries, *np.nonzero(undefined))
+        return block
+
+    def _undefined(self, queries, left, right):
+        """Distances for pairs where the metric is 0/0: 0 for equal rows, else an error."""
+        for i, j in zip(left, right, strict=True):
+            a, b = queries[[i]], self.rows[[j]]
+            if (abs(a - b) if sp.issparse(a) else np.abs(a - b)).sum() > 0:
+                raise ValueError(
+                    f"The metric {self.metric!r} is not defined (NaN) between a row and row {j}. "
+                    "Remove such rows (often they are constant or zero) or choose another metric."
+                )
+        return 0.0
+
+
+class AllPairsSparse(RowSearch):
+    """Exact Euclidean neighbours of sparse rows that are too wide to be made dense.
+
+    A matrix product finds the candidates, up to its rounding; their distances are then taken
+    from differences, so that equal rows are at distance exactly 0.
+
+    Parameters
+    ----------
+    rows : csr_array of shape (n, d), float64
+    """
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def search(self, queries, k, exclude, n_jobs):
+        """The nearest rows of each query; see `InvertedLists.search`."""
+        n = self.rows.shape[0]
+        n_queries = queries.shape[0]
+        norms = _squared_norms(self.rows)
+        transposed = self.rows.T.tocsr()
+        indices = np.empty((n_queries, k), np.int32)
+        squared = np.empty((n_queries, k))
+
+        def piece(start, stop):
+            block = queries[start:stop]
+            own = _squared_norms(block)
+            rough = own[:, None] + norms - 2 * (block @ transposed).toarray()
+            rows = np.flatnonzero(exclude[start:stop] >= 0)
+            rough[rows, exclude[start:stop][rows]] = np.inf
+            slack = 1e-12 * (own[:, None] + norms.max(initial=0.0))
+            width = min(k, n)
+            last = np.partition(rough, width - 1, axis=1)[:, width - 1 : width]
+            left, right = np.nonzero((rough <= last + slack) & np.isfinite(rough))
+            exact = _squared_differences(block, self.rows, left, right)
+            indices[start:stop], squared[start:stop] = nearest_stored(
+                left, right, exact, stop - start, k
+            )
+
+        run_pieces(piece, n_queries, max(1, _BLOCK_ENTRIES // n), n_jobs)
+        return indices, squared
+
+
+def _squared_norms(rows):
+    return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+
+
+def _squared_differences(a, b, left, right):
+    out = np.empty(len(left))
+    step = max(1, _BLOCK_ENTRIES // max(1, (a.nnz + b.nnz) // (a.shape[0] + b.shape[0])))
+    for start in range(0, len(left), step):
+        part = slice(start, start + step)
+        out[part] = _squared_norms(a[left[part]] - b[right[part]])
+    return out

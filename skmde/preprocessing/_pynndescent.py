@@ -1,0 +1,116 @@
+"""Approximate neighbours under any of pynndescent's metrics.
+
+pynndescent compiles for half a minute in each new process, so this back end serves where no
+other does: many rows and a metric that is not of Euclidean type. Its index keeps scratch space
+and a random state in itself; a lock and a fresh copy of that state for every row make a row's
+answer independent of other rows, calls and threads.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import warnings
+
+import numpy as np
+
+from skmde.preprocessing._pieces import thread_count
+from skmde.preprocessing._selection import drop_self, sort_rows
+
+__all__ = ["Descent"]
+
+# numba's own threads serve one caller at a time, and so does an index.
+_LOCK = threading.Lock()
+
+
+def _ordered_params(metric, metric_params, sparse):
+    """The parameters in the order of the distance function's signature.
+
+    pynndescent passes their values by position.
+    """
+    if not metric_params:
+        return {}
+    from pynndescent.distances import named_distances
+
+    function = metric if callable(metric) else named_distances[metric]
+    names = list(inspect.signature(getattr(function, "py_func", function)).parameters)[2:]
+    unknown = set(metric_params) - set(names)
+    if unknown:
+        raise ValueError(
+            f"The metric {metric!r} has no parameter {sorted(unknown)[0]!r} in pynndescent; "
+            f"it has {names}."
+        )
+    used = [name for name in names if name in metric_params]
+    if used != names[: len(used)]:
+        raise ValueError(f"Give the parameters of {metric!r} before {used[-1]!r} too: {names}.")
+    return {
+        name: np.asarray(metric_params[name], np.float32)
+        if np.ndim(metric_params[name])
+        else metric_params[name]
+        for name in used
+    }
+
+
+class Descent:
+    """An index of pynndescent.
+
+    Parameters
+    ----------
+    rows : ndarray or csr_array of shape (n, d), float32
+    metric : str or callable
+    metric_params : dict
+    n_neighbors : int
+        Neighbours wanted of each row.
+    seed : int
+    n_jobs : int or None
+    sparse : bool
+    """
+
+    def __init__(self, rows, metric, metric_params, n_neighbors, seed, n_jobs):
+        import scipy.sparse as sp
+        from pynndescent import NNDescent
+
+        self.n = rows.shape[0]
+        sparse = sp.issparse(rows)
+        with _LOCK, warnings.catch_warnings():
+            # Rows it found too few neighbours for come back with -1.
+            warnings.filterwarnings("ignore", "Failed to correctly find")
+            self.index = NNDescent(
+                rows,
+                metric=metric,
+                metric_kwds=_ordered_params(metric, metric_params, sparse),
+                n_neighbors=min(n_neighbors + 1, self.n),
+                random_state=np.random.RandomState(seed),
+                n_jobs=thread_count(n_jobs),
+            )
+            self.index.prepare()
+            self._random_state = self.index.search_rng_state.copy()
+
+    def search_training(self, k, n_jobs):
+        """The neighbours of all training rows, as found by the descent itself."""
+        indices, distances = self.index.neighbor_graph
+        own = np.arange(self.n, dtype=np.int32)
+        return _widen(*drop_self(*sort_rows(indices, distances), own, k), k)
+
+    def search(self, queries, k, exclude, n_jobs):
+        """The nearest rows of each query, with distances in the metric's units."""
+        wanted = min(k + 1, self.n)
+        indices = np.full((queries.shape[0], wanted), -1, np.int32)
+        distances = np.full((queries.shape[0], wanted), np.inf)
+        with _LOCK:
+            for i in range(queries.shape[0]):
+                self.index.search_rng_state[:] = self._random_state
+                found, values = self.index.query(queries[i : i + 1], k=wanted)
+                indices[i], distances[i] = found[0], values[0]
+        return _widen(*drop_self(*sort_rows(indices, distances), exclude, k), k)
+
+
+def _widen(indices, distances, k):
+    missing = k - indices.shape[1]
+    if missing <= 0:
+        return indices, distances
+    pad = ((0, 0), (0, missing))
+    return (
+        np.pad(indices, pad, constant_values=-1),
+        np.pad(distances, pad, constant_values=np.inf),
+    )

@@ -1,0 +1,166 @@
+"""Moving data near the origin and to unit spread before it loses precision.
+
+Distances are found in float32 where that is fast, so data far from the origin (`X + 1e8`) or of
+extreme size (`X * 1e25`) is first brought to
+
+    Z = (X - c) * 2^-e
+
+in float64. Both steps are chosen so that they round as little as possible: `c` is a multiple of
+a power of two of the data's own spread and `2^-e` is a power of two, so that integer data stays
+on a grid and equal distances stay equal. Data that is well placed already is left as it is.
+
+Units: `Z` is dimensionless; a distance in `Z` times `2^e` is one in the units of `X`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["Scaling", "unit_rows"]
+
+_BLOCK_BYTES = 1 << 22
+
+# Beyond this many spreads from the centre, float32 squares would overflow.
+_FLOAT32_REACH = 1e15
+
+
+def _block_rows(n_features):
+    return max(1, _BLOCK_BYTES // (8 * max(n_features, 1)))
+
+
+def _power_of_two(x):
+    """The largest power of two that is at most `x`."""
+    return math.ldexp(1.0, math.frexp(x)[1] - 1)
+
+
+class Scaling:
+    """A shift and a power-of-two factor fitted to data.
+
+    Attributes
+    ----------
+    center : ndarray of shape (n_features,) or None
+        Subtracted from every row; None where there is nothing to subtract.
+    unit : float
+        The length, in units of the data, that becomes 1.
+    """
+
+    def __init__(self, center=None, unit=1.0):
+        self.center = center
+        self.unit = unit
+
+    @classmethod
+    def fit(cls, X, *, shift, scale):
+        """Measure `X`.
+
+        Parameters
+        ----------
+        X : ndarray or sparse array of shape (n_samples, n_features)
+            Finite data. Sparse data is never shifted.
+        shift : bool
+            Whether distances are unchanged by a shift of all rows.
+        scale : bool
+            Whether distances are homogeneous in the data.
+        """
+        values = X.data if sp.issparse(X) else X
+        if values.size == 0 or not (shift or scale):
+            return cls()
+        # Half the range of the doubles, so that the difference of two entries is finite.
+        largest = max(abs(float(values.max())), abs(float(values.min()))) / 2
+        if largest == 0.0:
+            return cls()
+        coarse = _power_of_two(largest)
+        if sp.issparse(X):
+            return cls(None, coarse if scale else 1.0)
+        mean, spread = _mean_and_spread(X, coarse)
+        if spread == 0.0:
+            spread = coarse
+        unit = _power_of_two(spread)
+        center = None
+        if shift:
+            center = np.rint(mean / unit) * unit
+            if not center.any():
+                center = None
+        return cls(center, unit if scale else 1.0)
+
+    def apply(self, X, dtype):
+        """The scaled rows, as a new C-contiguous array (or CSR array) of `dtype`."""
+        if sp.issparse(X):
+            Z = sp.csr_array(X, dtype=np.float64, copy=True)
+            Z.sum_duplicates()
+            Z.data /= self.unit
+            return Z.astype(dtype)
+        Z = np.empty(X.shape, dtype)
+        step = _block_rows(X.shape[1])
+        for start in range(0, len(X), step):
+            block = X[start : start + step].astype(np.float64)
+            if self.center is not None:
+                block -= self.center
+            block /= self.unit
+            if Z.dtype == np.float32:
+                np.clip(block, -_FLOAT32_REACH, _FLOAT32_REACH, out=block)
+            Z[start : start + step] = block
+        return Z
+
+
+def _mean_and_spread(X, coarse):
+    """Column means, and the largest standard deviation of a column, in units of `X`.
+
+    Everything is divided by `coarse` first, so that squares neither overflow nor vanish.
+    """
+    n, n_features = X.shape
+    step = _block_rows(n_features)
+    total = np.zeros(n_features)
+    for start in range(0, n, step):
+        total += (X[start : start + step].astype(np.float64) / coarse).sum(axis=0)
+    mean = total / n
+    squares = np.zeros(n_features)
+    for start in range(0, n, step):
+        block = X[start : start + step].astype(np.float64) / coarse - mean
+        squares += np.einsum("ij,ij->j", block, block)
+    return mean * coarse, math.sqrt(squares.max() / n) * coarse
+
+
+def unit_rows(X, dtype, *, center=False):
+    """Rows scaled to length 1; rows of zeros stay zero.
+
+    Parameters
+    ----------
+    X : ndarray or sparse array of shape (n_samples, n_features)
+    dtype : numpy dtype
+    center : bool, default=False
+        Subtract each row's own mean first (correlation distance). Dense data only.
+
+    Returns
+    -------
+    U : ndarray or csr_array of shape (n_samples, n_features)
+    zero : ndarray of shape (n_samples,), bool
+        Rows without a direction.
+    """
+    if sp.issparse(X):
+        U = sp.csr_array(X, dtype=np.float64, copy=True)
+        U.sum_duplicates()
+        largest = np.asarray(abs(U).max(axis=1).todense()).ravel()
+        counts = np.diff(U.indptr)
+        U.data /= np.repeat(np.where(largest > 0, largest, 1.0), counts)
+        norms = np.sqrt(np.asarray(U.multiply(U).sum(axis=1)).ravel())
+        U.data /= np.repeat(np.where(norms > 0, norms, 1.0), counts)
+        return U.astype(dtype), norms == 0
+    U = np.empty(X.shape, dtype)
+    zero = np.empty(len(X), bool)
+    step = _block_rows(X.shape[1])
+    for start in range(0, len(X), step):
+        block = X[start : start + step].astype(np.float64)
+        largest = np.abs(block).max(axis=1, initial=0.0)
+        block /= np.where(largest > 0, largest, 1.0)[:, None]
+        if center:
+            block -= block.mean(axis=1, keepdims=True)
+            # What is left of a constant row is rounding, not a direction.
+            block[np.abs(block).max(axis=1, initial=0.0) < 1e-14] = 0.0
+        norms = np.sqrt(np.einsum("ij,ij->i", block, block))
+        block /= np.where(norms > 0, norms, 1.0)[:, None]
+        U[start : start + step] = block
+        zero[start : start + step] = norms == 0
+    return U, zero

@@ -1,0 +1,261 @@
+"""Neighbours from distances that the caller has already.
+
+Three forms are read, and only by these functions: a sparse matrix given anywhere else is data.
+
+- A dense matrix of distances. Infinity says that a pair has none.
+- A sparse graph, in any format: what is stored is an edge, zeros included; what is not stored is
+  not. Rows may be of unequal length. A row's own entry, as `KNeighborsTransformer` stores it, is
+  dropped by its index.
+- A pair ``(indices, distances)`` of tables with one row of neighbours each; -1 masks an entry.
+
+Nothing is written into the caller's arrays. Tables come back in the form of
+:mod:`skmde.preprocessing.neighbors`.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+from skmde.preprocessing._radius import trim
+from skmde.preprocessing._selection import (
+    drop_far,
+    drop_self,
+    nearest_columns,
+    nearest_stored,
+    sort_rows,
+)
+from skmde.preprocessing.neighbors import clamp_neighbors
+
+__all__ = ["precomputed_neighbors", "precomputed_queries"]
+
+_BLOCK_ENTRIES = 1 << 20
+
+# Relative to the largest distance: below, two directions differ only by rounding.
+_SYMMETRY_TOLERANCE = 1e-5
+
+
+def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
+    """The nearest other items of every item.
+
+    Parameters
+    ----------
+    distances : array-like or sparse matrix of shape (n, n), or pair of array-likes of shape (n, k)
+        See the module's documentation. A dense matrix that is not symmetric is replaced by the
+        average of its two directions; where only one of them is finite, it alone counts.
+    n_neighbors : int, default=None
+        How many to keep of each row; None keeps all.
+    max_distance : float, default=None
+        Neighbours beyond this distance are left out.
+
+    Returns
+    -------
+    indices : ndarray of shape (n, n_neighbors), int32
+        Sorted by (distance, index); -1 where there is no neighbour.
+    distances : ndarray of shape (n, n_neighbors), float64
+        In the units given; infinity where there is no neighbour.
+
+    Raises
+    ------
+    ValueError
+        If a distance is negative or NaN, an index is out of range, or a shape does not fit.
+
+    Warns
+    -----
+    UserWarning
+        If a dense matrix is not symmetric, or `n_neighbors` exceeds the number of other items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.preprocessing.precomputed import precomputed_neighbors
+    >>> D = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 2.0], [5.0, 2.0, 0.0]])
+    >>> precomputed_neighbors(D, 1)[0].ravel().tolist()
+    [1, 0, 1]
+    """
+    if _is_pair(distances):
+        indices, values = _checked_pair(distances)
+        n = len(indices)
+        _check_range(indices, n)
+        k = indices.shape[1] if n_neighbors is None else clamp_neighbors(n_neighbors, n)
+        own = np.arange(n, dtype=np.int32)
+        indices, values = drop_self(*sort_rows(indices, values), own, k)
+    else:
+        matrix = _checked_matrix(distances)
+        n = matrix.shape[0]
+        if matrix.shape[1] != n:
+            raise ValueError(
+                f"Precomputed distances must be a square matrix, got shape {matrix.shape}. "
+                'With metric="precomputed", X holds distances, not data.'
+            )
+        k = None if n_neighbors is None else clamp_neighbors(n_neighbors, n)
+        if sp.issparse(matrix):
+            indices, values = _from_graph(matrix, k, drop_diagonal=True)
+        else:
+            own = np.arange(n, dtype=np.int32)
+            indices, values = _from_dense(
+                _symmetric(matrix), max(n - 1, 1) if k is None else k, own
+            )
+    if max_distance is not None:
+        indices, values = drop_far(indices, values, max_distance)
+    return trim(indices, values) if n_neighbors is None else (indices, values)
+
+
+def precomputed_queries(distances, n_neighbors=None, *, n_train, max_distance=None):
+    """The nearest training items of items that are not among them.
+
+    Parameters
+    ----------
+    distances : array-like or sparse matrix of shape (n_queries, n_train), or pair of array-likes
+        Distances from new items to training items, in one of the forms of the module.
+    n_neighbors : int, default=None
+        How many to keep of each row; None keeps all.
+    n_train : int
+        Number of training items.
+    max_distance : float, default=None
+        Neighbours beyond this distance are left out.
+
+    Returns
+    -------
+    indices : ndarray of shape (n_queries, n_neighbors), int32
+    distances : ndarray of shape (n_queries, n_neighbors), float64
+
+    Raises
+    ------
+    ValueError
+        As for :func:`precomputed_neighbors`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.preprocessing.precomputed import precomputed_queries
+    >>> precomputed_queries(np.array([[3.0, 1.0, 2.0]]), 2, n_train=3)[0].tolist()
+    [[1, 2]]
+    """
+    if _is_pair(distances):
+        indices, values = sort_rows(*_checked_pair(distances))
+        _check_range(indices, n_train)
+        indices, values = indices[:, :n_neighbors], values[:, :n_neighbors]
+    else:
+        matrix = _checked_matrix(distances)
+        if matrix.shape[1] != n_train:
+            raise ValueError(
+                f"Precomputed distances of new items must have one column for each of the "
+                f"{n_train} training items, got shape {matrix.shape}."
+            )
+        if sp.issparse(matrix):
+            indices, values = _from_graph(matrix, n_neighbors, drop_diagonal=False)
+        else:
+            nobody = np.full(len(matrix), -1, np.int32)
+            indices, values = _from_dense(matrix, n_neighbors or n_train, nobody)
+    if max_distance is not None:
+        indices, values = drop_far(indices, values, max_distance)
+    return trim(indices, values) if n_neighbors is None else (indices, values)
+
+
+def _is_pair(distances):
+    return isinstance(distances, tuple) and len(distances) == 2
+
+
+def _checked_pair(pair):
+    indices, distances = np.asarray(pair[0]), np.asarray(pair[1])
+    if indices.ndim != 2 or indices.shape != distances.shape:
+        raise ValueError(
+            "A pair of neighbour tables must be two arrays (indices, distances) of the same "
+            f"shape (n, k), got shapes {indices.shape} and {distances.shape}."
+        )
+    if indices.dtype.kind not in "iu":
+        if not np.array_equal(indices, np.rint(indices)):
+            raise ValueError(f"Neighbour indices must be integers, got dtype {indices.dtype}.")
+        indices = indices.astype(np.int64)
+    distances = distances.astype(np.float64)
+    masked = indices < 0
+    distances[masked] = np.inf
+    _check_distances(distances)
+    return indices, distances
+
+
+def _check_range(indices, n_items):
+    largest = int(indices.max(initial=-1))
+    if largest >= n_items:
+        raise ValueError(f"Neighbour index {largest} is out of range for {n_items} items.")
+
+
+def _checked_matrix(distances):
+    if sp.issparse(distances):
+        matrix = sp.csr_array(distances)
+        _check_distances(matrix.data)
+        return matrix
+    matrix = np.asarray(distances)
+    if matrix.ndim != 2:
+        raise ValueError(f"Precomputed distances must be a matrix, got shape {matrix.shape}.")
+    if matrix.dtype.kind not in "fiub":
+        matrix = matrix.astype(np.float64)
+    _check_distances(matrix)
+    return matrix
+
+
+def _check_distances(values):
+    if values.size == 0:
+        return
+    smallest = values.min()  # NaN if there is one
+    if np.isnan(smallest):
+        raise ValueError(
+            "Precomputed distances contain NaN. Use infinity for pairs without a distance."
+        )
+    if smallest < 0:
+        raise ValueError(
+            f"Precomputed distances must not be negative, got {smallest}. "
+            "Are these similarities? Convert them to distances first."
+        )
+
+
+def _symmetric(matrix):
+    """The matrix itself if it is symmetric, else a symmetric copy, with a warning."""
+    n = len(matrix)
+    step = max(1, _BLOCK_ENTRIES // max(n, 1))
+    worst = largest = 0.0
+    for start in range(0, n, step):
+        there = matrix[start : start + step].astype(np.float64)
+        back = matrix[:, start : start + step].T.astype(np.float64)
+        both = np.isfinite(there) & np.isfinite(back)
+        if (np.isfinite(there) != np.isfinite(back)).any():
+            worst = np.inf
+        largest = max(largest, there[both].max(initial=0.0))
+        worst = max(worst, np.abs(there[both] - back[both]).max(initial=0.0))
+    if worst <= _SYMMETRY_TOLERANCE * largest:
+        return matrix
+    warnings.warn(
+        f"The precomputed distances are not symmetric (largest difference {worst:.3g}); "
+        "using the average of the two directions.",
+        UserWarning,
+        stacklevel=3,
+    )
+    there = matrix.astype(np.float64)
+    back = there.T
+    average = there / 2 + back / 2
+    np.copyto(average, np.minimum(there, back), where=~np.isfinite(average))
+    return average
+
+
+def _from_dense(matrix, k, exclude):
+    indices = np.empty((len(matrix), k), np.int32)
+    values = np.empty((len(matrix), k))
+    step = max(1, _BLOCK_ENTRIES // max(matrix.shape[1], 1))
+    for start in range(0, len(matrix), step):
+        part = slice(start, start + step)
+        block = matrix[part].astype(np.float64)
+        indices[part], values[part] = nearest_columns(block, k, exclude[part])
+    return indices, values
+
+
+def _from_graph(graph, k, *, drop_diagonal):
+    n_rows = graph.shape[0]
+    rows = np.repeat(np.arange(n_rows), np.diff(graph.indptr))
+    keep = np.isfinite(graph.data)
+    if drop_diagonal:
+        keep &= rows != graph.indices
+    data = graph.data[keep].astype(np.float64)
+    return nearest_stored(rows[keep], graph.indices[keep], data, n_rows, k)
