@@ -1,0 +1,206 @@
+"""Rigid motions of an embedding, and the closest one to another embedding.
+
+An MDE problem does not see rotations, reflections and (unless anchored) shifts, so two embeddings
+are compared after the best of them. With both centred, M = target^T X = U S V^T and Q = V U^T,
+the rows of X Q are closest to those of the target: orthogonal Procrustes (monograph, section
+2.4.5, "Comparing embeddings", where X is the target and X tilde the embedding that is turned).
+
+Everything is in units of the embedding; angles are in degrees.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import check_array
+
+
+def as_array(values):
+    """Anything array-like as an array; tensors are copied to the host."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().numpy()
+    return np.asarray(values)
+
+
+def as_embedding(X, name="X"):
+    """A finite float array with two axes."""
+    return check_array(as_array(X), dtype=[np.float64, np.float32], input_name=name)
+
+
+def center(X):
+    """Shift an embedding so that its mean is 0.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_items, n_components)
+        The embedding.
+
+    Returns
+    -------
+    ndarray of shape (n_items, n_components)
+        X less the mean of its rows.
+
+    Examples
+    --------
+    >>> from skmde.metrics import center
+    >>> center([[1.0, 5.0], [3.0, 9.0]])
+    array([[-1., -2.],
+           [ 1.,  2.]])
+    """
+    X = as_embedding(X)
+    return (X - X.mean(axis=0, dtype=np.float64)).astype(X.dtype)
+
+
+def rotate(X, degrees):
+    """Turn an embedding in the plane or in space about the origin.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_items, 2) or (n_items, 3)
+        The embedding.
+    degrees : float, or array-like of shape (3,)
+        In the plane, the angle, anticlockwise. In space, the angles about the first, second and
+        third axis, turned in that order.
+
+    Returns
+    -------
+    ndarray of the shape of X
+        The embedding, turned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.metrics import rotate
+    >>> np.round(rotate([[1.0, 0.0]], 90.0), 6)
+    array([[0., 1.]])
+    """
+    X = as_embedding(X)
+    n_components = X.shape[1]
+    if n_components not in (2, 3):
+        raise ValueError(
+            "Only embeddings with 2 or 3 components can be turned by degrees; X has "
+            f"{n_components}."
+        )
+    angles = np.radians(np.asarray(degrees, dtype=np.float64))
+    expected = () if n_components == 2 else (3,)
+    if angles.shape != expected or not np.isfinite(angles).all():
+        wanted = "one finite angle" if n_components == 2 else "three finite angles, one an axis"
+        raise ValueError(
+            f"An embedding with {n_components} components is turned by {wanted}; "
+            f"got degrees={degrees!r}."
+        )
+    if n_components == 2:
+        return (X @ _plane_rotation(angles)).astype(X.dtype)
+    turned = X.astype(np.float64)
+    for axis, angle in enumerate(angles):
+        # The plane that a positive angle turns: from y to z, from z to x, from x to y.
+        plane = [(axis + 1) % 3, (axis + 2) % 3]
+        turned[:, plane] = turned[:, plane] @ _plane_rotation(angle)
+    return turned.astype(X.dtype)
+
+
+def align(X, target, *, center=True, scaling=False):
+    """Lay an embedding over another one of the same items, as closely as possible.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_items, n_components)
+        The embedding to move.
+    target : array-like of shape (n_items, n_components)
+        The embedding to lie over; row i is the same item in both.
+    center : bool, default=True
+        Whether X may be shifted. Turn it off for embeddings whose origin means something.
+    scaling : bool, default=False
+        Whether X may be scaled. Turn it on when the two have different units, such as an
+        embedding and a map.
+
+    Returns
+    -------
+    ndarray of shape (n_items, n_components)
+        X turned and reflected (and shifted, and scaled) so that its mean square distance to the
+        target is least.
+
+    See Also
+    --------
+    procrustes_distance : The mean square distance that remains.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.4.5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.metrics import align
+    >>> target = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 3.0]])
+    >>> turned = target @ [[0.0, 1.0], [-1.0, 0.0]] + 7.0
+    >>> np.allclose(align(turned, target), target)
+    True
+    """
+    X, target = _matched(X, target)
+    dtype = X.dtype
+    X, target = X.astype(np.float64), target.astype(np.float64)
+    origin = np.zeros(X.shape[1])
+    if center:
+        origin = target.mean(axis=0)
+        X, target = X - X.mean(axis=0), target - origin
+    U, sizes, Vt = np.linalg.svd(target.T @ X)
+    turned = X @ (U @ Vt).T
+    if scaling:
+        square = np.sum(X**2)
+        turned *= np.sum(sizes) / square if square > 0 else 1.0
+    return (turned + origin).astype(dtype)
+
+
+def procrustes_distance(X, target, *, center=True, scaling=False):
+    """Mean square distance between two embeddings, after laying one over the other.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_items, n_components)
+        The embedding to move.
+    target : array-like of shape (n_items, n_components)
+        The embedding to lie over; row i is the same item in both.
+    center : bool, default=True
+        Whether X may be shifted.
+    scaling : bool, default=False
+        Whether X may be scaled.
+
+    Returns
+    -------
+    float
+        Least mean over items of the squared distance, in squared units of the target. Without
+        scaling it is the same with the two exchanged.
+
+    See Also
+    --------
+    align : The embedding in the best place.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.4.5.
+
+    Examples
+    --------
+    >>> from skmde.metrics import procrustes_distance
+    >>> procrustes_distance([[0.0, 0.0], [4.0, 0.0]], [[0.0, 0.0], [0.0, 2.0]])
+    1.0
+    """
+    X, target = _matched(X, target)
+    target = target.astype(np.float64)
+    aligned = align(X.astype(np.float64), target, center=center, scaling=scaling)
+    return float(np.mean(np.sum((aligned - target) ** 2, axis=1)))
+
+
+def _plane_rotation(angle):
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return np.array([[cosine, sine], [-sine, cosine]])
+
+
+def _matched(X, target):
+    X, target = as_embedding(X), as_embedding(target, "target")
+    if X.shape != target.shape:
+        raise ValueError(
+            f"X has shape {X.shape} and target {target.shape}; they must hold the same items, row "
+            "by row, with the same number of components."
+        )
+    return X, target
