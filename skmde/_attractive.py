@@ -19,9 +19,25 @@ def _base_of_power(d: Tensor, exponent: float) -> Tensor:
     return floored(d) if exponent < 0 else d
 
 
+def split_at_one(d: Tensor) -> tuple[Tensor, Tensor]:
+    """min(d, 1) and max(d, 1), of which one at a time depends on d.
+
+    At d = 1 automatic differentiation must find one branch only, hence neither `clamp` nor
+    `minimum`.
+    """
+    return torch.where(d <= 1, d, 1.0), torch.where(d <= 1, 1.0, d)
+
+
 def reciprocal_power(d: Tensor, exponent: float) -> Tensor:
     """min(d, 1/d) to the given positive exponent: at most 1, so it never overflows."""
-    return torch.minimum(d, 1 / d) ** exponent
+    small, large = split_at_one(d)
+    return (small / large) ** exponent
+
+
+def saturation(d: Tensor, exponent: float) -> Tensor:
+    """d^a / (1 + d^a) for the exponent a."""
+    z = reciprocal_power(d, exponent)
+    return torch.where(d <= 1, z, 1.0) / (1 + z)
 
 
 class Linear(Penalty):
@@ -205,7 +221,7 @@ class Logistic(Penalty):
 
     def value(self, d: Tensor) -> Tensor:
         u = self._argument(d)
-        return u.clamp(min=0) + torch.log1p(torch.exp(-u.abs()))
+        return torch.logaddexp(u, torch.zeros_like(u))
 
     def slope(self, d: Tensor) -> Tensor:
         return self.scale * torch.sigmoid(self._argument(d)) / floored(d)
@@ -245,19 +261,18 @@ class Log1p(Penalty):
         self._require("exponent", above=0)
 
     def value(self, d: Tensor) -> Tensor:
-        z = reciprocal_power(d, self.exponent)
-        return torch.log1p(z) + self.exponent * torch.log(d.clamp(min=1))
+        a = self.exponent
+        _, large = split_at_one(d)
+        return torch.log1p(reciprocal_power(d, a)) + a * torch.log(large)
 
     def slope(self, d: Tensor) -> Tensor:
         a = self.exponent
-        z = reciprocal_power(d, a)
-        return a * torch.where(d <= 1, _base_of_power(d, a - 2) ** (a - 2), d**-2) / (1 + z)
+        power = torch.where(d <= 1, _base_of_power(d, a - 2) ** (a - 2), d**-2)
+        return a * power / (1 + reciprocal_power(d, a))
 
     def curvature(self, d: Tensor) -> Tensor:
         a = self.exponent
-        z = reciprocal_power(d, a)
-        share = torch.where(d <= 1, z, 1.0) / (1 + z)
-        return self.slope(d) * (a - 1 - a * share)
+        return self.slope(d) * (a - 1 - a * saturation(d, a))
 
 
 class Sigmoid(Penalty):

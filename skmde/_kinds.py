@@ -41,7 +41,7 @@ LOGISTIC: Final = 5
 # Else, with z = d^-a: a log(d) + log1p(z); a d^-2 / (1 + z)
 LOG1P: Final = 6
 # a = exponent, t = D^a. log(-expm1(-t)), but a log(D) - t / 2 for t < 1e-8; a h / D^2 with
-# h = t / expm1(t), which is 1 at t = 0 and 0 at t = inf
+# h = t / expm1(t), which is 1 - t / 2 for t < 1e-8 and 0 at t = inf
 LOG: Final = 7
 # a = exponent. -D^-a; a D^(-a - 2)
 INVERSE_POWER: Final = 8

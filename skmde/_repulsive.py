@@ -15,7 +15,7 @@ from typing import ClassVar
 import torch
 
 from skmde import _kinds
-from skmde._attractive import reciprocal_power
+from skmde._attractive import reciprocal_power, saturation, split_at_one
 from skmde._distortion import Penalty, Tensor, finite, floored
 
 
@@ -50,16 +50,17 @@ class Log(Penalty):
     def value(self, d: Tensor) -> Tensor:
         d = floored(d)
         t = d**self.exponent
-        # d^a may underflow where its logarithm does not.
+        # d^a may underflow where its logarithm does not. The clamps keep the branches that are
+        # not taken away from infinity, which automatic differentiation would turn into NaN.
         tiny = self.exponent * torch.log(d) - t / 2
-        small = torch.log(-torch.expm1(-t))
-        large = torch.log1p(-torch.exp(-t))
+        small = torch.log(-torch.expm1(-t.clamp(min=1e-8)))
+        large = torch.log1p(-torch.exp(-t.clamp(min=0.7)))
         return torch.where(t < 1e-8, tiny, torch.where(t < 0.7, small, large))
 
     def _bernoulli(self, d: Tensor) -> tuple[Tensor, Tensor]:
         """t = d^a and t / (e^t - 1); from t = 1000 on, the ratio is 0 in every dtype."""
         t = (d**self.exponent).clamp(max=1000)
-        return t, torch.where(t < 1e-8, 1.0, t / torch.expm1(t))
+        return t, torch.where(t < 1e-8, 1 - t / 2, t / torch.expm1(t))
 
     def slope(self, d: Tensor) -> Tensor:
         d = floored(d)
@@ -143,20 +144,19 @@ class LogRatio(Penalty):
 
     def value(self, d: Tensor) -> Tensor:
         d = floored(d)
-        z = reciprocal_power(d, self.exponent)
-        return self.exponent * torch.log(d.clamp(max=1)) - torch.log1p(z)
+        a = self.exponent
+        small, _ = split_at_one(d)
+        return a * torch.log(small) - torch.log1p(reciprocal_power(d, a))
 
     def slope(self, d: Tensor) -> Tensor:
         d = floored(d)
         a = self.exponent
-        z = reciprocal_power(d, a)
-        return a * torch.where(d <= 1, d**-2, d ** (-a - 2)) / (1 + z)
+        power = torch.where(d <= 1, d**-2, d ** (-a - 2))
+        return a * power / (1 + reciprocal_power(d, a))
 
     def curvature(self, d: Tensor) -> Tensor:
         a = self.exponent
-        z = reciprocal_power(floored(d), a)
-        share = torch.where(d <= 1, z, 1.0) / (1 + z)
-        return -self.slope(d) * (1 + a * share)
+        return -self.slope(d) * (1 + a * saturation(floored(d), a))
 
 
 class Hinge(Penalty):

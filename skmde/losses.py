@@ -118,13 +118,13 @@ class WeightedSquaredLoss(Loss):
         if callable(self.kappa):
             kappa = self.kappa(delta)
             return torch.where((delta == 0) & ~torch.isfinite(kappa), 1.0, kappa) * x
-        divisor = torch.where(delta == 0, 1.0, delta)
-        return x / divisor / divisor if self._power == 2 else x / divisor
+        unit = _one_if_zero(delta)
+        return x / unit / unit if self._power == 2 else x / unit
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
         r = d - delta
         if self.kappa == "kamada_kawai":
-            return finite((r / torch.where(delta == 0, 1.0, delta)) ** 2)
+            return finite((r / _one_if_zero(delta)) ** 2)
         return finite(self._times_kappa(delta, r) * r)
 
     def slope(self, delta: Tensor, d: Tensor) -> Tensor:
@@ -231,15 +231,22 @@ class LogisticLoss(Loss):
         return torch.sigmoid(r) * torch.sigmoid(-r)
 
 
-def _fractional_distance(delta: Tensor, d: Tensor) -> Tensor:
-    """d, at least D_FLOOR times its target: the floor of a function of the ratio is a ratio."""
-    return torch.maximum(d, _kinds.D_FLOOR * delta)
+def _one_if_zero(delta: Tensor) -> Tensor:
+    """Divisor of a relative error; 1 makes it the absolute error, where there is no other."""
+    return torch.where(delta == 0, 1.0, delta)
+
+
+def _ratio_terms(delta: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
+    """Divisor delta, and d no smaller than D_FLOOR delta: a function of the ratio floors that."""
+    unit = _one_if_zero(delta)
+    return unit, torch.maximum(d, _kinds.D_FLOOR * unit)
 
 
 class FractionalLoss(Loss):
     """Fractional loss, max(delta / d, d / delta) - 1: a barrier at d = 0.
 
-    Below d = 1e-7 delta it keeps its value there (1e7). A pair with delta = 0 has the value d.
+    Below d = 1e-7 delta it keeps its value at that distance, 1e7. A pair with delta = 0 has the
+    value d.
 
     Notes
     -----
@@ -256,20 +263,20 @@ class FractionalLoss(Loss):
     _kind: ClassVar[int] = _kinds.FRACTIONAL
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
-        near = _fractional_distance(delta, d)
+        unit, near = _ratio_terms(delta, d)
         # |r| / min(d, delta) is the same number without the cancellation near the target.
-        ratio = finite((near - delta).abs() / torch.minimum(near, delta))
+        ratio = finite((near - unit).abs() / torch.minimum(near, unit))
         return torch.where(delta == 0, d, ratio)
 
     def slope(self, delta: Tensor, d: Tensor) -> Tensor:
-        near = _fractional_distance(delta, d)
-        sides = torch.where(d < delta, -delta / near / near / near, 1 / delta / near)
+        unit, near = _ratio_terms(delta, d)
+        sides = torch.where(d < delta, -unit / near / near / near, 1 / unit / near)
         sides = torch.where(d == delta, 0.0, finite(sides))
         return torch.where(delta == 0, 1 / floored(d), sides)
 
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
-        near = _fractional_distance(delta, d)
-        return torch.where(d < delta, finite(2 * (delta / near / near / near)), 0.0)
+        unit, near = _ratio_terms(delta, d)
+        return torch.where(d < delta, finite(2 * (unit / near / near / near)), 0.0)
 
 
 class SoftFractionalLoss(Loss):
@@ -301,40 +308,42 @@ class SoftFractionalLoss(Loss):
     def validate(self) -> None:
         self._require("gamma", above=0)
 
-    def _terms(self, delta: Tensor, d: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Floored d, its residual relative to delta and to d, and gamma (d/delta - delta/d) / 2."""
-        near = _fractional_distance(delta, d)
-        by_delta, by_d = (near - delta) / delta, (near - delta) / near
-        return near, by_delta, by_d, self.gamma * (by_delta + by_d) / 2
+    def _exponent(self, unit: Tensor, near: Tensor) -> Tensor:
+        """gamma (u - 1/u) / 2 for the ratio u = d / delta."""
+        return self.gamma * ((near - unit) / unit + (near - unit) / near) / 2
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
-        # With u = d / delta: the logarithm of a sum of exponentials is the mean exponent
-        # (u + 1/u) / 2 plus a log cosh, and (u + 1/u) / 2 - 1 is (d - delta)^2 / (2 d delta). Both
-        # terms are squares near the target, so nothing cancels there.
-        _, by_delta, by_d, y = self._terms(delta, d)
-        soft = finite(by_delta * by_d / 2 + _log_cosh(y) / self.gamma)
+        unit, near = _ratio_terms(delta, d)
+        # The logarithm of a sum of two exponentials is their mean exponent (u + 1/u) / 2 plus a log
+        # cosh, and (u + 1/u) / 2 - 1 is (d - delta)^2 / (2 d delta). Both terms are squares near
+        # the target, so nothing cancels there.
+        mean = (near - unit) / unit * ((near - unit) / near) / 2
+        soft = finite(mean + _log_cosh(self._exponent(unit, near)) / self.gamma)
         return torch.where(delta == 0, d, soft)
 
     def slope(self, delta: Tensor, d: Tensor) -> Tensor:
-        near, _, by_d, y = self._terms(delta, d)
-        v = delta / near
-        soft = (by_d * (1 + v) + torch.tanh(y) * (1 + v * v)) / 2 / delta / near
+        unit, near = _ratio_terms(delta, d)
+        v = unit / near
+        pull = torch.tanh(self._exponent(unit, near)) * (1 + v * v)
+        soft = ((near - unit) / near * (1 + v) + pull) / 2 / unit / near
         return torch.where(delta == 0, 1 / floored(d), finite(soft))
 
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
-        near, _, _, y = self._terms(delta, d)
-        v = delta / near
+        unit, near = _ratio_terms(delta, d)
+        v = unit / near
+        y = self._exponent(unit, near)
         down = torch.sigmoid(-2 * y)
         # Clamped, since the softmax weights that multiply it may be 0.
-        spread = finite((1 + v * v) / delta)
+        spread = finite((1 + v * v) / unit)
         bend = finite(self.gamma * torch.sigmoid(2 * y) * down * spread) * spread
         soft = finite(finite(2 * v / near / near) * down + bend)
         return torch.where(delta == 0, 0.0, soft)
 
 
 def _log_cosh(y: Tensor) -> Tensor:
+    """log(cosh(y)), exact near 0 and beyond the overflow of cosh."""
     y = y.abs()
-    small = torch.log1p(2 * torch.sinh(y / 2) ** 2)
+    small = torch.log1p(2 * torch.sinh(y.clamp(max=1) / 2) ** 2)
     large = y + torch.log1p(torch.expm1(-2 * y) / 2)
     return torch.where(y < 1, small, large)
 
