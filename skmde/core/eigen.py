@@ -78,11 +78,39 @@ def rayleigh_ritz(objective: Objective, X: torch.Tensor) -> torch.Tensor:
     small = gram(X, gradient)
     _, Q = np.linalg.eigh(((small + small.T) / 2).numpy())
     rotated = (X.double() @ torch.from_numpy(Q)).to(X.dtype) if X.shape[1] > 1 else X.clone()
-    return fix_signs(rotated)
+    return torch.from_numpy(fix_signs(rotated.numpy()).astype(np.float32))
 
 
-def fix_signs(X: torch.Tensor) -> torch.Tensor:
-    """Flip columns so that the entry of largest magnitude (the first of them) is positive."""
-    rows = torch.argmax(X.abs(), dim=0)
-    signs = torch.sign(X[rows, torch.arange(X.shape[1], device=X.device)])
-    return X * torch.where(signs == 0, torch.ones_like(signs), signs)
+def small_laplacian_embedding(weights: np.ndarray, n_components: int) -> np.ndarray:
+    """The same for a small graph, from the eigendecomposition of its whole Laplacian.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n, n)
+        Symmetric adjacency matrix of a connected graph.
+    n_components : int
+        Columns of the result; those beyond n - 1 are zero.
+
+    Returns
+    -------
+    X : ndarray of shape (n, n_components), float32
+    """
+    n = weights.shape[0]
+    laplacian = np.diag(weights.sum(axis=1, dtype=np.float64)) - weights
+    np.fill_diagonal(laplacian, laplacian.diagonal() + weights.diagonal())
+    _, vectors = np.linalg.eigh(laplacian)
+    X = np.zeros((n, n_components))
+    kept = min(n_components, n - 1)
+    X[:, :kept] = np.sqrt(n) * vectors[:, 1 : kept + 1]
+    return fix_signs(X).astype(np.float32)
+
+
+def fix_signs(X: np.ndarray) -> np.ndarray:
+    """Flip columns so that the entry of largest magnitude is positive.
+
+    Of entries that are as large but for rounding, the first counts.
+    """
+    size = np.abs(X)
+    rows = np.argmax(size >= (1 - 1e-5) * size.max(axis=0), axis=0)
+    signs = np.sign(X[rows, np.arange(X.shape[1])])
+    return X * np.where(signs == 0, 1, signs)

@@ -1,0 +1,27 @@
+"""The only file that touches scikit-learn's private parts, or asks which version it is."""
+
+from __future__ import annotations
+
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+__all__ = [
+    "BaseEstimator",
+    "ClassNamePrefixFeaturesOutMixin",
+    "Hidden",
+    "Interval",
+    "StrOptions",
+    "TransformerMixin",
+    "check_is_fitted",
+    "fit_context",
+    "validate_data",
+]
+
+# Parameter objects inside an estimator (penalties, constraints) check themselves when used.
+fit_context = _fit_context(prefer_skip_nested_validation=True)

@@ -1,0 +1,494 @@
+"""Embeddings in which neighbours stay neighbours."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
+
+from skmde._distortion import Penalty, resolve_penalty
+from skmde._sklearn_compat import Interval, StrOptions, fit_context
+from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
+from skmde.core.device import resolve_device
+from skmde.core.kernels._threads import count_threads
+from skmde.core.problem import MDE
+from skmde.estimators._base import BaseEmbedding, as_host_array, output_dtype, stage
+from skmde.estimators._init import (
+    given_start,
+    pca_start,
+    quadratic_start,
+    random_start,
+    separate_coincident,
+)
+from skmde.estimators._transform import place
+from skmde.penalties import PENALTIES
+from skmde.preprocessing._selection import drop_far
+from skmde.preprocessing.neighbors import ALGORITHMS, nearest_neighbors
+from skmde.preprocessing.precomputed import precomputed_queries
+from skmde.preprocessing.sampling import all_edges, sample_dissimilar
+from skmde.preprocessing.weights import edges_from_graph, neighbor_graph
+
+# Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.
+_N_REPULSIVE = 128
+
+
+class PreserveNeighbors(BaseEmbedding):
+    r"""Minimum-distortion embedding that keeps nearest neighbours together.
+
+    Pairs of nearest neighbours attract each other and as many pairs drawn from the
+    others repel each other; the embedding minimises the average distortion
+
+    .. math:: \frac{1}{p} \sum_{(i, j)} w_{ij}\, p_{ij}(\|x_i - x_j\|)
+
+    with weights 2 (neighbours of each other), 1 (one is a neighbour of the other) and -1
+    (drawn pairs), and :math:`p_{ij}` the attractive or repulsive penalty. t-SNE, UMAP, LargeVis
+    and Laplacian eigenmaps are close relatives, with other penalties, weights or constraints.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the embedding.
+    n_neighbors : int, default=None
+        Number of neighbours of each sample. None takes a share of 1% of all pairs, but at least
+        5 and at most 15; with a precomputed sparse graph, all that it stores; with
+        `max_distance`, every sample within it.
+    attractive_penalty : str, Penalty or callable, default="log1p"
+        Penalty of pairs of neighbours: a name, an object such as ``Log1p(2.0)``, or a function
+        of a torch tensor of distances. See :mod:`skmde.penalties`.
+    repulsive_penalty : str, Penalty, callable or None, default="log"
+        Penalty of the pairs that repel each other. None leaves them out; the embedding must then be
+        standardized, and is unless `constraint` says otherwise.
+    repulsive_fraction : float, default=None
+        Number of repulsive pairs, as a multiple of the number of pairs of neighbours. None
+        means 1, or 0.5 for a standardized embedding. They are all distinct; if there are not as
+        many pairs that are no neighbours, all of these repel.
+    constraint : {"centered", "standardized"}, Constraint or None, default=None
+        "centered": mean zero. "standardized": mean zero and unit covariance. None is
+        "centered", or "standardized" without a repulsive penalty.
+    metric : str or callable, default="euclidean"
+        Any metric that scikit-learn or pynndescent names, or a function of two rows.
+        "precomputed": X is a matrix of distances (n_samples, n_samples), a sparse graph of
+        distances to neighbours, whose stored entries are the pairs, zeros included, or a pair of
+        arrays (indices, distances) of shape (n_samples, k).
+    metric_params : dict, default=None
+        Further parameters of the metric.
+    max_distance : float, default=None
+        Samples farther apart than this, in the units of the metric, are no neighbours.
+    neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
+        How neighbours are searched. "auto" compares all pairs where that is cheap; else it takes
+        faiss if that is installed and the metric is Euclidean or cosine, and pynndescent otherwise.
+    init : {"quadratic", "pca", "random"} or array of shape (n_samples, n_components), \
+            default="quadratic"
+        Starting point. "quadratic" is the spectral embedding of the neighbour graph.
+    max_iter : int, default=300
+        Largest number of iterations.
+    tol : float, default=1e-5
+        The solve ends when the Frobenius norm of the projected gradient is at most this.
+    memory_size : int, default=10
+        Number of past steps that the quasi-Newton matrix is built from.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the repulsive pairs, approximate neighbours and random starting points. With an
+        integer, fits of the same data on one machine are equal to the last bit, for any
+        number of threads.
+    n_jobs : int, default=None
+        Limit on the number of threads; None is torch's number (``torch.get_num_threads()``).
+    device : None, str or torch.device, default=None
+        Where to solve. None is the CPU; "auto" takes a GPU if there is one.
+    callbacks : list of callable, default=None
+        Called after every iteration with a state that has `iteration`, `X`, `value` and
+        `residual_norm`; returning True ends the solve.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The embedding, in the float dtype of X.
+    graph_ : csr_array of shape (n_samples, n_samples)
+        Symmetric graph of neighbours: weight 2 where each is a neighbour of the other, else 1.
+    edges_ : ndarray of shape (n_edges, 2)
+        Pairs of the problem that was solved, the attractive ones first.
+    weights_ : ndarray of shape (n_edges,)
+        Their weights; negative for repulsive pairs.
+    distortion_ : float
+        Average distortion of the embedding.
+    residual_norm_ : float
+        Frobenius norm of the projected gradient.
+    n_iter_ : int
+        Number of iterations.
+    history_ : dict of ndarray
+        ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration,
+        the starting point first.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had string names.
+
+    See Also
+    --------
+    skmde.MDE : The problem itself, for pairs and functions of one's own.
+
+    Notes
+    -----
+    The problem is solved in float32; data of any scale and offset is centred and scaled in float64
+    before neighbours are compared.
+
+    References
+    ----------
+    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.5 (attraction and
+    repulsion), 4.1 (penalties), 4.3 (neighbourhoods), 5.1 (solver) and 2.3.2 (unseen items).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skmde import PreserveNeighbors
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> estimator = PreserveNeighbors(random_state=0).fit(X[:500])
+    >>> estimator.embedding_.shape
+    (500, 2)
+    >>> estimator.transform(X[500:510]).shape
+    (10, 2)
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "attractive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable],
+        "repulsive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable, None],
+        "repulsive_fraction": [Interval(Real, 0, None, closed="neither"), None],
+        "constraint": [StrOptions({"centered", "standardized"}), Constraint, type, None],
+        "metric": [str, callable],
+        "metric_params": [dict, None],
+        "max_distance": [Interval(Real, 0, None, closed="neither"), None],
+        "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
+        "init": [StrOptions({"quadratic", "pca", "random"}), "array-like", torch.Tensor],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "memory_size": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "device": [str, torch.device, None],
+        "callbacks": ["array-like", None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        n_neighbors=None,
+        attractive_penalty="log1p",
+        repulsive_penalty="log",
+        repulsive_fraction=None,
+        constraint=None,
+        metric="euclidean",
+        metric_params=None,
+        max_distance=None,
+        neighbors_algorithm="auto",
+        init="quadratic",
+        max_iter=300,
+        tol=1e-5,
+        memory_size=10,
+        random_state=None,
+        n_jobs=None,
+        device=None,
+        callbacks=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.attractive_penalty = attractive_penalty
+        self.repulsive_penalty = repulsive_penalty
+        self.repulsive_fraction = repulsive_fraction
+        self.constraint = constraint
+        self.metric = metric
+        self.metric_params = metric_params
+        self.max_distance = max_distance
+        self.neighbors_algorithm = neighbors_algorithm
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory_size = memory_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = device
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    @fit_context
+    def fit(self, X, y=None):
+        """Find the neighbours of each sample and embed the samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; or, for ``metric="precomputed"``, what `metric` says.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : PreserveNeighbors
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X or a parameter makes no problem; the message says why.
+
+        Warns
+        -----
+        UserWarning
+            If `n_neighbors` exceeds the number of other samples.
+        ConvergenceWarning
+            If the solver found no finite solution.
+        """
+        with self._all_or_nothing():
+            self._fit(X)
+        return self
+
+    def _fit(self, X):
+        random_state = check_random_state(self.random_state)
+        device = resolve_device(self.device)
+        n_threads = count_threads(self.n_jobs)
+        attract, repel, constraint = self._problem_parts()
+        with stage("neighbors"):
+            X, indices, distances, index = self._training_neighbors(X, random_state)
+        n = indices.shape[0]
+        self._check_size(n, constraint)
+        with stage("edges"):
+            graph = neighbor_graph(indices, distances)
+            edges, weights = edges_from_graph(graph)
+            if repel is not None:
+                dissimilar = self._dissimilar_pairs(n, edges, constraint, random_state)
+                edges = np.concatenate([edges, dissimilar])
+                weights = np.concatenate([weights, np.full(len(dissimilar), -1, np.float32)])
+        with stage("init"):
+            start = self._starting_point(X, graph, n, random_state, n_threads)
+        with stage("solve"):
+            problem = MDE(
+                n,
+                self.n_components,
+                edges,
+                (attract, repel),
+                constraint,
+                weights=weights,
+                device=device,
+                n_jobs=self.n_jobs,
+            )
+            embedding = problem.embed(
+                start,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                memory_size=self.memory_size,
+                callbacks=self.callbacks or (),
+                verbose=self.verbose,
+            )
+        n_repulsive = int(np.count_nonzero(weights < 0))
+        self.embedding_ = embedding.cpu().numpy().astype(output_dtype(X), copy=False)
+        self.graph_ = graph
+        self.edges_, self.weights_ = edges, weights
+        self.distortion_ = problem.value
+        self.residual_norm_ = problem.residual_norm
+        self.n_iter_ = problem.result.n_iter
+        self.history_ = problem.result.history.as_arrays()
+        self._index = index
+        self._n_neighbors = self._neighbors_of_unseen(indices)
+        # A training item has, on average, this much attraction and repulsion.
+        self._repulsive_items = np.sort(
+            random_state.choice(n, min(n, _N_REPULSIVE), replace=False)
+        ).astype(np.int32)
+        self._repulsion = 2.0 * n_repulsive / n
+
+    def _problem_parts(self):
+        """The two penalties and the constraint, with None resolved."""
+        attract = resolve_penalty(self.attractive_penalty)
+        repel = None if self.repulsive_penalty is None else resolve_penalty(self.repulsive_penalty)
+        constraint = self.constraint
+        if constraint is None:
+            constraint = Standardized() if repel is None else Centered()
+        constraint = resolve_constraint(constraint)
+        if repel is None and isinstance(constraint, Centered):
+            raise ValueError(
+                "Without a repulsive penalty a centered embedding collapses to one point; use "
+                "constraint='standardized' (or None), or give repulsive_penalty."
+            )
+        return attract, repel, constraint
+
+    def _training_neighbors(self, X, random_state):
+        if self._is_pair(X):
+            self.n_features_in_ = len(X[0])
+        else:
+            X = self._validated(X, reset=True)
+        n_neighbors = self.n_neighbors
+        stores_neighbors = self._is_precomputed() and (self._is_pair(X) or sp.issparse(X))
+        if n_neighbors is None and self.max_distance is None and not stores_neighbors:
+            n_neighbors = default_n_neighbors(X.shape[0])
+        indices, distances, index = nearest_neighbors(
+            X,
+            n_neighbors,
+            metric=self.metric,
+            metric_params=self.metric_params,
+            algorithm=self.neighbors_algorithm,
+            max_distance=self.max_distance,
+            random_state=random_state.randint(np.iinfo(np.int32).max),
+            n_jobs=self.n_jobs,
+            device=self.device,
+        )
+        return X, indices, distances, index
+
+    def _is_pair(self, X):
+        return self._is_precomputed() and isinstance(X, tuple)
+
+    def _check_size(self, n, constraint):
+        constraint.validate(n, self.n_components)
+        if self.n_components >= n:
+            raise ValueError(
+                f"n_components={self.n_components} must be less than the number of samples; got "
+                f"n_samples={n}."
+            )
+
+    def _dissimilar_pairs(self, n, edges, constraint, random_state):
+        fraction = self.repulsive_fraction
+        if fraction is None:
+            fraction = 0.5 if isinstance(constraint, Standardized) else 1.0
+        wanted = max(1, round(fraction * len(edges)))
+        seed = random_state.randint(np.iinfo(np.int32).max)
+        pairs = sample_dissimilar(n, wanted, edges, random_state=seed)
+        # With next to no pairs left that are not neighbours, nothing would keep the samples
+        # apart: then all pairs repel, neighbours too.
+        return all_edges(n) if len(pairs) < min(n, wanted) else pairs
+
+    def _starting_point(self, X, graph, n, random_state, n_threads):
+        if not isinstance(self.init, str):
+            start = given_start(as_host_array(self.init), n, self.n_components)
+        elif self.init == "quadratic":
+            start = quadratic_start(graph, self.n_components, n_threads)
+        elif self.init == "random":
+            start = random_start(n, self.n_components, random_state)
+        elif self._is_precomputed():
+            raise ValueError(
+                "init='pca' needs the data, but metric='precomputed' gives distances only; use "
+                "init='quadratic', 'random' or an array."
+            )
+        else:
+            start = pca_start(X, self.n_components, random_state)
+        return separate_coincident(start, random_state)
+
+    def _neighbors_of_unseen(self, indices):
+        if self.n_neighbors is not None:
+            return min(self.n_neighbors, indices.shape[0] - 1)
+        found = np.count_nonzero(indices >= 0, axis=1)
+        return max(1, int(np.ceil(np.mean(found))))
+
+    def transform(self, X):
+        """Place unseen samples in the embedding of the training samples.
+
+        Each sample goes where its own average distortion to the training samples is least:
+        attracted by its nearest neighbours among them, and repelled by a set of them that was
+        drawn by `fit`. Samples do not influence each other, so a row's place does not depend on
+        the rest of X. A sample at distance 0 from a training sample gets that sample's place.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            Samples; or, for ``metric="precomputed"``, their distances to the training samples:
+            a matrix (n_new, n_samples), dense or sparse, or a pair (indices, distances).
+
+        Returns
+        -------
+        embedding : ndarray of shape (n_new, n_components)
+            In X's float dtype.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
+        ValueError
+            If X does not fit the training data.
+
+        References
+        ----------
+        Monograph, section 2.3.2 (incremental embedding).
+        """
+        self._check_fitted()
+        X, indices, distances = self._unseen_neighbors(X)
+        return self._place(indices, distances).astype(output_dtype(X), copy=False)
+
+    def _unseen_neighbors(self, X):
+        if not self._is_pair(X):
+            X = self._validated(X, reset=False)
+        if self._is_precomputed():
+            stores_neighbors = self._is_pair(X) or sp.issparse(X)
+            indices, distances = precomputed_queries(
+                X,
+                self.n_neighbors if stores_neighbors else self._n_neighbors,
+                n_train=self.embedding_.shape[0],
+                max_distance=self.max_distance,
+            )
+            return X, indices, distances
+        indices, distances = self._index.kneighbors(X, self._n_neighbors)
+        if self.max_distance is not None:
+            indices, distances = drop_far(indices, distances, self.max_distance)
+        return X, indices, distances
+
+    def _place(self, indices, distances):
+        """Vectors of unseen samples, given their neighbours; float64."""
+        n = self.embedding_.shape[0]
+        same = (indices[:, 0] >= 0) & (distances[:, 0] == 0)
+        out = np.empty((indices.shape[0], self.embedding_.shape[1]))
+        out[same] = self.embedding_[indices[same, 0]]
+        if not same.all():
+            attract, repel, _ = self._problem_parts()
+            # every neighbour counts as a mutual one, as it does on average in training
+            out[~same] = place(
+                self.embedding_,
+                indices[~same],
+                np.where(indices[~same] >= 0, 2.0, 0.0),
+                attract,
+                repel,
+                self._repulsive_items,
+                self._repulsion / min(n, _N_REPULSIVE),
+                n_threads=count_threads(self.n_jobs),
+            )
+        return out
+
+    def score(self, X, y=None):
+        """Share of the nearest training samples that are nearest in the embedding, too.
+
+        For every row of X, the `n_neighbors` training samples nearest to it are compared with
+        the `n_neighbors` training samples nearest to its place in the embedding (see
+        `transform`). The score is the mean share that both have in common: 1 is best, chance is
+        ``n_neighbors / n_samples``. It does not depend on the penalties' scale, so it can compare
+        penalties, dimensions and constraints in a grid search.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            As for `transform`; unseen samples for an honest figure.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            Between 0 and 1.
+        """
+        self._check_fitted()
+        _, indices, distances = self._unseen_neighbors(X)
+        places = self._place(indices, distances)
+        k = min(indices.shape[1], self.embedding_.shape[0])
+        search = NearestNeighbors(n_neighbors=k).fit(self.embedding_)
+        near = search.kneighbors(places, return_distance=False)
+        valid = indices >= 0
+        common = (indices[:, :, None] == near[:, None, :]).any(axis=2) & valid
+        return float(np.mean(common.sum(axis=1) / np.maximum(valid.sum(axis=1), 1)))
+
+
+def default_n_neighbors(n_samples):
+    """PyMDE's rule: 1% of all pairs, but 5 to 15 neighbours each, and no more than there are."""
+    return max(1, min(max(min(15, int(0.01 * (n_samples - 1) / 2)), 5), n_samples - 1))
