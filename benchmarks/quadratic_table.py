@@ -43,6 +43,13 @@ def arguments() -> Any:
     p.add_argument("--programs", nargs="+", choices=["skmde", "pymde"], default=["skmde", "pymde"])
     p.add_argument("--repeat", type=int, default=1, metavar="N", help="runs of each program")
     p.add_argument("--n-iter", type=int, default=40, help="iterations of each solve")
+    p.add_argument(
+        "--instances",
+        type=int,
+        default=1,
+        metavar="N",
+        help="random graphs of each size; how close 40 iterations come depends on the graph",
+    )
     p.add_argument("--max-items", type=int, default=100_000, help="leave larger problems out")
     p.add_argument(
         "--full",
@@ -52,9 +59,9 @@ def arguments() -> Any:
     return p.parse_args()
 
 
-def random_edges(n: int, p: int) -> np.ndarray:
+def random_edges(n: int, p: int, instance: int) -> np.ndarray:
     """p unique pairs i < j, uniform among all n (n - 1) / 2."""
-    rng = np.random.default_rng(n)
+    rng = np.random.default_rng(n + instance)
     code = np.sort(rng.choice(n * (n - 1) // 2, size=p, replace=False))
     # pair number c is (i, j) with c = j (j - 1) / 2 + i; the root may be off by rounding
     j = ((1 + np.sqrt(1 + 8 * code.astype(float))) / 2).astype(np.int64)
@@ -63,12 +70,12 @@ def random_edges(n: int, p: int) -> np.ndarray:
     return np.stack([code - j * (j - 1) // 2, j], axis=1)
 
 
-def optimum(n: int, p: int, m: int, edges: np.ndarray) -> float:
+def optimum(n: int, p: int, m: int, instance: int, edges: np.ndarray) -> float:
     """Average distortion of a global solution."""
-    key = f"{n},{p},{m}"
+    key = f"n={n} p={p} m={m} instance={instance}"
     known = json.loads(OPTIMA.read_text()) if OPTIMA.exists() else {}
     if key not in known:
-        print(f"computing the optimum of n = {n:,}, m = {m}", flush=True)
+        print(f"computing the optimum for {key}", flush=True)
         ones = np.ones(len(edges))
         adjacency = scipy.sparse.coo_array((ones, edges.T), shape=(n, n)).tocsr()
         laplacian = scipy.sparse.csgraph.laplacian(adjacency + adjacency.T).tocsr()
@@ -120,13 +127,13 @@ def solve_all(
 
 def table(rows: list[dict[str, Any]], programs: list[str]) -> None:
     both = len(programs) == 2
-    header = ["n", "p", "m"]
+    header = ["n", "p", "m", "graph"]
     for program in programs:
         header += [f"{program} s", "E", "gap %"]
     header += ["E*", "monograph E", "E*"] + (["pymde / skmde"] if both else [])
     lines = []
     for row in rows:
-        line = [f"{row['n']:,}", f"{row['p']:,}", str(row["m"])]
+        line = [f"{row['n']:,}", f"{row['p']:,}", str(row["m"]), str(row["instance"])]
         for program in programs:
             run = row[program]
             line += [f"{run['seconds']:.2f}", f"{run['value']:.4f}", f"{run['gap_percent']:.3f}"]
@@ -137,24 +144,30 @@ def table(rows: list[dict[str, Any]], programs: list[str]) -> None:
     common.show(lines, header)
 
 
+def problems(args: Any, folder: Path) -> list[dict[str, Any]]:
+    """The rows of the table, with their optima; edges are written to files."""
+    rows = []
+    for n, p in SIZES:
+        edges = {}
+        for m in DIMENSIONS:
+            if n > args.max_items or ((n, m) == (100_000, 100) and not args.full):
+                continue
+            for instance in range(args.instances):
+                path = folder / f"edges-{n}-{instance}.npy"
+                if instance not in edges:
+                    edges[instance] = random_edges(n, p, instance)
+                    np.save(path, edges[instance])
+                best = optimum(n, p, m, instance, edges[instance])
+                row = {"n": n, "p": p, "m": m, "instance": instance, "edges": str(path)}
+                rows.append({**row, "optimum": best, "monograph": MONOGRAPH[n, m]})
+    return rows
+
+
 def main() -> None:
     args = arguments()
     programs, versions = common.importable(args.programs, args.peer_python)
     with common.scratch() as folder:
-        rows: list[dict[str, Any]] = []
-        for n, p in SIZES:
-            if n > args.max_items:
-                continue
-            edges = random_edges(n, p)
-            path = folder / f"edges-{n}.npy"
-            np.save(path, edges)
-            for m in DIMENSIONS:
-                if (n, m) == (100_000, 100) and not args.full:
-                    continue
-                row = {"n": n, "p": p, "m": m, "edges": str(path)}
-                row["optimum"] = optimum(n, p, m, edges)
-                row["monograph"] = MONOGRAPH[n, m]
-                rows.append(row)
+        rows = problems(args, folder)
         done: dict[str, list[list[dict[str, Any]]]] = {program: [] for program in programs}
         for _ in range(args.repeat):
             for program in programs:
