@@ -184,7 +184,7 @@ class Penalty(DistortionFunction):
         torch.Tensor of the shape and dtype of d
             Value of p'(d) / d, finite at d = 0.
         """
-        return finite(_derivative(self.value, d, 1) / floored(d))
+        return finite(_derivative(self._unclamped, d, 1) / floored(d))
 
     def curvature(self, d: Tensor) -> Tensor:
         """Second derivative.
@@ -199,7 +199,11 @@ class Penalty(DistortionFunction):
         torch.Tensor of the shape and dtype of d
             Value of p''(d), finite at d = 0.
         """
-        return finite(_derivative(self.value, d, 2))
+        return finite(_derivative(self._unclamped, d, 2))
+
+    def _unclamped(self, d: Tensor) -> Tensor:
+        """What is differentiated: the derivative of a clamped overflow would be NaN."""
+        return self.value(d)
 
     def weighted_value(self, d: Tensor, w: Tensor) -> Tensor:
         """Distortion of pairs with weights w.
@@ -298,7 +302,7 @@ class Loss(DistortionFunction):
         torch.Tensor of the shape and dtype of d
             Value of l'(delta, d) / d, finite at d = 0.
         """
-        return finite(_derivative(lambda x: self.value(delta, x), d, 1) / floored(d))
+        return finite(_derivative(lambda x: self._unclamped(delta, x), d, 1) / floored(d))
 
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
         """Second derivative in d.
@@ -313,7 +317,11 @@ class Loss(DistortionFunction):
         torch.Tensor of the shape and dtype of d
             Value of l''(delta, d), finite at d = 0.
         """
-        return finite(_derivative(lambda x: self.value(delta, x), d, 2))
+        return finite(_derivative(lambda x: self._unclamped(delta, x), d, 2))
+
+    def _unclamped(self, delta: Tensor, d: Tensor) -> Tensor:
+        """What is differentiated: the derivative of a clamped overflow would be NaN."""
+        return self.value(delta, d)
 
 
 class CallablePenalty(Penalty):
@@ -332,9 +340,12 @@ class CallablePenalty(Penalty):
     def validate(self) -> None:
         _require_callable(self)
 
-    def value(self, d: Tensor) -> Tensor:
+    def _unclamped(self, d: Tensor) -> Tensor:
         x = floored(d)
-        return finite(_checked_result(self.function(x), x, self.function, "d"))
+        return _checked_result(self.function(x), x, self.function, "d")
+
+    def value(self, d: Tensor) -> Tensor:
+        return finite(self._unclamped(d))
 
 
 class CallableLoss(Loss):
@@ -353,9 +364,12 @@ class CallableLoss(Loss):
     def validate(self) -> None:
         _require_callable(self)
 
-    def value(self, delta: Tensor, d: Tensor) -> Tensor:
+    def _unclamped(self, delta: Tensor, d: Tensor) -> Tensor:
         x = floored(d)
-        return finite(_checked_result(self.function(delta, x), x, self.function, "delta, d"))
+        return _checked_result(self.function(delta, x), x, self.function, "delta, d")
+
+    def value(self, delta: Tensor, d: Tensor) -> Tensor:
+        return finite(self._unclamped(delta, d))
 
 
 def _require_callable(adapter: CallablePenalty | CallableLoss) -> None:
