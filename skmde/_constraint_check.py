@@ -52,6 +52,7 @@ def check_constraint(
     clone(constraint)
     generator = np.random.default_rng(random_state)
     X = constraint.initialize(n_items, n_components, generator, torch.float64, "cpu")
+    _require_like(X, torch.empty(n_items, n_components).double(), "The embedding of initialize")
     noise = torch.from_numpy(generator.standard_normal((n_items, n_components)))
     _check_projection(constraint, X, X + noise * _size(X))
     gradients = [_gradient(X, generator) for _ in range(2)]
@@ -66,7 +67,6 @@ def _check_projection(constraint: Constraint, X: Tensor, Z: Tensor) -> None:
         _require(
             torch.equal(given, Z.to(dtype)), "project(Z) changed Z: compute a new tensor instead."
         )
-    _require(X.shape == Z.shape, f"initialize gave shape {tuple(X.shape)}, not {tuple(Z.shape)}.")
     _require_close(
         constraint.project(X), X, "initialize must give a feasible X, but project(X) is not X"
     )
@@ -140,8 +140,8 @@ def _require_like(result: Tensor, given: Tensor, what: str) -> None:
     _require(isinstance(result, torch.Tensor), f"{what} is no tensor: {type(result).__name__}.")
     _require(
         result.shape == given.shape and result.dtype == given.dtype,
-        f"{what} has shape {tuple(result.shape)} and {result.dtype}; it must keep those of its "
-        f"argument, {tuple(given.shape)} and {given.dtype}.",
+        f"{what} has shape {tuple(result.shape)} and {result.dtype}; it must have those asked for, "
+        f"{tuple(given.shape)} and {given.dtype}.",
     )
     _require(bool(torch.isfinite(result).all()), f"{what} has entries that are not finite.")
 

@@ -110,6 +110,11 @@ class Standardized(Constraint):
         -------
         float
             sqrt(2 n m / (n - 1)), in units of the embedding (monograph, section 2.4.3).
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than 2 items.
         """
         if n_items < 2:
             raise ValueError(f"The natural length needs at least 2 items; got {n_items}.")
