@@ -16,7 +16,8 @@ from skmde._jit import CONTRACT, REASSOCIATE, jit
 from skmde.core.kernels._maps import evaluate
 
 BLOCK = 256  # edges; seven arrays of this length stay in a 32 kB cache
-CHUNK = 8192  # numbers of a long vector that a sum takes at a time
+CHUNK = 8192  # numbers of a long vector that a sum of pieces takes at a time
+RUN = 1024  # numbers of a long vector that stay in the cache while the history passes by
 
 
 @jit(fastmath=REASSOCIATE)
@@ -140,28 +141,47 @@ def collect(parts: Any, scale: float, start: int, stop: int, out: Any) -> None:
 
 
 @jit(fastmath=REASSOCIATE)
-def history_dots(H: Any, g: Any, y: Any, start: int, stop: int, out: Any) -> None:
-    """Inner products of every row of `H` with `g` and with `y`, over ``start:stop``, in float64."""
-    for r in range(H.shape[0]):
-        a = b = 0.0
-        for k in range(start, stop):
-            h = np.float64(H[r, k])
-            a += h * np.float64(g[k])
-            b += h * np.float64(y[k])
-        out[r, 0] = a
-        out[r, 1] = b
+def _two_dots(h: Any, g: Any, y: Any) -> Any:
+    a = b = h.dtype.type(0)
+    for k in range(h.shape[0]):
+        a += h[k] * g[k]
+        b += h[k] * y[k]
+    return np.float64(a), np.float64(b)
 
 
 @jit()
+def history_dots(H: Any, g: Any, y: Any, start: int, stop: int, out: Any) -> None:
+    """Inner products of every row of `H` with `g` and with `y`, over ``start:stop``.
+
+    Runs of `RUN` numbers are summed in their own precision, in the lanes of a vector register,
+    and the runs in float64.
+    """
+    out[:] = 0.0
+    for first in range(start, stop, RUN):
+        last = min(first + RUN, stop)
+        for r in range(H.shape[0]):
+            a, b = _two_dots(H[r, first:last], g[first:last], y[first:last])
+            out[r, 0] += a
+            out[r, 1] += b
+
+
+@jit(fastmath=CONTRACT)
+def _add_multiple(c: Any, h: Any, out: Any) -> None:
+    for k in range(h.shape[0]):
+        out[k] += c * h[k]
+
+
+@jit(fastmath=CONTRACT)
 def combine(
     H: Any, coefficients: Any, g: Any, scale: float, start: int, stop: int, out: Any
 ) -> None:
     """``out = coefficients @ H + scale * g`` for positions ``start:stop``."""
     factor = out.dtype.type(scale)
-    for k in range(start, stop):
-        out[k] = factor * g[k]
-    for r in range(H.shape[0]):
-        c = out.dtype.type(coefficients[r])
-        if c != 0:
-            for k in range(start, stop):
-                out[k] += c * H[r, k]
+    for first in range(start, stop, RUN):
+        last = min(first + RUN, stop)
+        for k in range(first, last):
+            out[k] = factor * g[k]
+        for r in range(H.shape[0]):
+            c = out.dtype.type(coefficients[r])
+            if c != 0:
+                _add_multiple(c, H[r, first:last], out[first:last])
