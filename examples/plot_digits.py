@@ -38,7 +38,8 @@ def draw(panels, digits, path):
         for digit in range(10):
             x, y = np.median(embedding[digits == digit], axis=0)
             ax.text(x, y, digit, ha="center", va="center", fontsize=16, fontweight="bold")
-        ax.set(title=title, xticks=[], yticks=[], aspect="equal")
+        ax.set(title=title, xticks=[], yticks=[])
+        ax.set_aspect("equal", adjustable="datalim")
     figure.savefig(path, dpi=120)
 
 

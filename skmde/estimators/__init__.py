@@ -1,1 +1,5 @@
 """Estimators with scikit-learn's interface."""
+
+from skmde.estimators._preserve_neighbors import PreserveNeighbors
+
+__all__ = ["PreserveNeighbors"]
