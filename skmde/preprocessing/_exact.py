@@ -33,8 +33,8 @@ class AllPairs(RowSearch):
 
         n = len(self.rows)
         queries = np.ascontiguousarray(queries, np.float64)
-        indices = np.empty((len(queries), k), np.int32)
-        squared = np.empty((len(queries), k))
+        indices = np.full((len(queries), k), -1, np.int32)
+        squared = np.full((len(queries), k), np.inf)
         ids = np.arange(n, dtype=np.int32)
         starts = np.array([0, n])
 

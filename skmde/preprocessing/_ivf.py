@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from skmde.preprocessing._exact import AllPairs
 from skmde.preprocessing._pieces import run_pieces
 from skmde.preprocessing._search import RowSearch
 
-__all__ = ["InvertedLists"]
+__all__ = ["N_PROBES", "InvertedLists"]
 
 _PIECE = 2048
 _N_DIRECTIONS = 64
-_N_PROBES = 8
+N_PROBES = 16
 _CANDIDATES_PER_NEIGHBOR = 4
 
 
@@ -47,8 +48,11 @@ class InvertedLists(RowSearch):
         n_lists = int(np.clip(np.sqrt(n), 1, 4096))
         self.centers = _k_means(_sample_rows(short, 64 * n_lists, rng), n_lists, n_jobs)
         labels = _nearest_lists(short, self.centers, 1, n_jobs)[:, 0]
+        self._store(short, labels)
+
+    def _store(self, short, labels):
         self.ids = np.argsort(labels, kind="stable").astype(np.int32)
-        self.starts = np.searchsorted(labels[self.ids], np.arange(n_lists + 1))
+        self.starts = np.searchsorted(labels[self.ids], np.arange(len(self.centers) + 1))
         self.short = short[self.ids]
 
     def _shorten(self, rows, n_jobs):
@@ -74,21 +78,19 @@ class InvertedLists(RowSearch):
         """
         queries = np.ascontiguousarray(queries, np.float32)
         short = self._shorten(queries, n_jobs)
-        probes = _nearest_lists(short, self.centers, _N_PROBES, n_jobs)
+        probes = _nearest_lists(short, self.centers, N_PROBES, n_jobs)
         # Rows of one list are asked one after another: they share candidates in the cache.
         order = np.argsort(probes[:, 0], kind="stable")
         indices, squared = self._visit(queries, short, probes, exclude, order, k, n_jobs)
+        # Few rows in the lists visited, or very many neighbours wanted.
         few = np.flatnonzero(indices[:, -1] < 0)
         if len(few):
-            everywhere = np.broadcast_to(
-                np.arange(len(self.centers), dtype=np.int32), (len(queries), len(self.centers))
-            )
-            again = self._visit(queries, short, everywhere, exclude, few, k, n_jobs)
-            indices[few], squared[few] = again[0][few], again[1][few]
+            everywhere = AllPairs(self.rows)
+            indices[few], squared[few] = everywhere.search(queries[few], k, exclude[few], n_jobs)
         return indices, squared
 
     def _visit(self, queries, short, probes, exclude, order, k, n_jobs):
-        from skmde.preprocessing._kernels import refine, scan_lists
+        from skmde.preprocessing._kernels import refine
 
         indices = np.empty((len(queries), k), np.int32)
         squared = np.empty((len(queries), k))
@@ -96,18 +98,7 @@ class InvertedLists(RowSearch):
 
         def piece(start, stop):
             these = order[start:stop]
-            candidates = np.empty((len(these), width), np.int32)
-            bounds = np.empty((len(these), width), np.float32)
-            scan_lists(
-                short[these],
-                np.ascontiguousarray(probes[these]),
-                exclude[these],
-                self.short,
-                self.ids,
-                self.starts,
-                candidates,
-                bounds,
-            )
+            candidates, bounds = self._scan(short[these], probes[these], exclude[these], width)
             found = np.empty((len(these), k), np.int32)
             values = np.empty((len(these), k))
             refine(queries[these], self.rows, candidates, bounds, found, values)
@@ -115,6 +106,26 @@ class InvertedLists(RowSearch):
 
         run_pieces(piece, len(order), _PIECE, n_jobs)
         return indices, squared
+
+    def _scan(self, short, probes, exclude, width):
+        """The best rows of the probed lists, with their projected squared distances."""
+        from skmde.preprocessing._kernels import scan_lists
+
+        candidates = np.full((len(short), width), -1, np.int32)
+        bounds = np.full((len(short), width), np.inf, np.float32)
+        # The nearest list first: it leaves few rows of the others to be taken in.
+        for lists in (probes[:, :1], probes[:, 1:]):
+            scan_lists(
+                short,
+                np.ascontiguousarray(lists),
+                exclude,
+                self.short,
+                self.ids,
+                self.starts,
+                candidates,
+                bounds,
+            )
+        return candidates, bounds
 
 
 def _sample_rows(rows, size, rng):
@@ -147,13 +158,13 @@ def _principal_directions(sample, rng, n_jobs):
     basis = _orthonormal(start)
     for _ in range(4):
         scores = np.ascontiguousarray(_project(centered, basis, n_jobs).T)
-        basis = _orthonormal(_project(transposed, scores, n_jobs).T.astype(np.float64))
+        basis = _orthonormal(_project(transposed, scores, n_jobs).T)
     return basis
 
 
 def _orthonormal(vectors):
     """Rows made orthonormal by Gram-Schmidt, done twice; rows that vanish become zero."""
-    vectors = np.array(vectors)
+    vectors = np.array(vectors, np.float64, order="C")
     for i in range(len(vectors)):
         size = np.sqrt((vectors[i] ** 2).sum())
         for _ in range(2):
@@ -169,7 +180,7 @@ def _nearest_lists(rows, centers, n_probes, n_jobs):
     from skmde.preprocessing._kernels import scan_lists
 
     n_probes = min(n_probes, len(centers))
-    indices = np.empty((len(rows), n_probes), np.int32)
+    indices = np.full((len(rows), n_probes), -1, np.int32)
     ids = np.arange(len(centers), dtype=np.int32)
     starts = np.array([0, len(centers)])
 
@@ -182,7 +193,7 @@ def _nearest_lists(rows, centers, n_probes, n_jobs):
             ids,
             starts,
             indices[start:stop],
-            np.empty((stop - start, n_probes), np.float32),
+            np.full((stop - start, n_probes), np.inf, np.float32),
         )
 
     run_pieces(piece, len(rows), _PIECE, n_jobs)

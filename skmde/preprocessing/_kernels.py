@@ -62,7 +62,7 @@ def scan_lists(queries, probes, exclude, items, ids, starts, indices, values):
     ----------
     queries : (q, d) float array
     probes : (q, p) int32 array
-        Lists to visit, by query.
+        Lists to visit, by query; -1 for none.
     exclude : (q,) int32 array
         The stored row that is the query itself, or -1.
     items : (n, d) float array
@@ -72,20 +72,19 @@ def scan_lists(queries, probes, exclude, items, ids, starts, indices, values):
     starts : (n_lists + 1,) int64 array
         Where each list starts in `items`.
     indices, values : (q, k) int32 and float arrays
-        Overwritten with the answers, sorted by (squared distance, index); -1 and infinity where
-        there are fewer than k.
+        The best rows so far, sorted by (squared distance, index), -1 and infinity where there
+        are fewer than k; updated.
     """
     n_queries, n_probes = probes.shape
     n_lists = len(starts) - 1
     k = indices.shape[1]
-    zero = values[0, 0] * 0
-    indices[:] = -1
-    values[:] = np.inf
+    zero = np.zeros(1, values.dtype)[0]
 
     first = np.zeros(n_lists + 1, np.int64)
     for q in range(n_queries):
         for p in range(n_probes):
-            first[probes[q, p] + 1] += 1
+            if probes[q, p] >= 0:
+                first[probes[q, p] + 1] += 1
     for at in range(n_lists):
         first[at + 1] += first[at]
     members = np.empty(n_queries * n_probes, np.int64)
@@ -93,8 +92,9 @@ def scan_lists(queries, probes, exclude, items, ids, starts, indices, values):
     for q in range(n_queries):
         for p in range(n_probes):
             at = probes[q, p]
-            members[filled[at]] = q
-            filled[at] += 1
+            if at >= 0:
+                members[filled[at]] = q
+                filled[at] += 1
 
     step = max(8, _ITEM_BYTES // (items.itemsize * items.shape[1]))
     buffer = np.empty((4, step), values.dtype)

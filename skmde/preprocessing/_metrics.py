@@ -102,7 +102,11 @@ def known_to_pynndescent(metric, sparse):
 
 def check_metric(metric, sparse=False):
     """Raise ValueError for a metric that neither scikit-learn nor pynndescent names."""
-    if callable(metric) or known_to_sklearn(metric) or known_to_pynndescent(metric, sparse):
+    if (
+        euclidean_form(metric, None)
+        or known_to_sklearn(metric)
+        or known_to_pynndescent(metric, sparse)
+    ):
         return
     from pynndescent.distances import named_distances
     from sklearn.neighbors import VALID_METRICS

@@ -23,8 +23,8 @@ __all__ = ["Scaling", "unit_rows"]
 
 _BLOCK_BYTES = 1 << 22
 
-# Beyond this many spreads from the centre, float32 squares would overflow.
-_FLOAT32_REACH = 1e15
+# Rows are held this close to the centre, in spreads: squares of differences stay finite.
+_REACH = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e150}
 
 
 def _block_rows(n_features):
@@ -99,8 +99,7 @@ class Scaling:
             if self.center is not None:
                 block -= self.center
             block /= self.unit
-            if Z.dtype == np.float32:
-                np.clip(block, -_FLOAT32_REACH, _FLOAT32_REACH, out=block)
+            np.clip(block, -_REACH[Z.dtype], _REACH[Z.dtype], out=block)
             Z[start : start + step] = block
         return Z
 

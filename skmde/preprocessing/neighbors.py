@@ -275,7 +275,7 @@ class NeighborIndex:
         if self.algorithm_ == "faiss":
             from skmde.preprocessing._faiss import FaissLists
 
-            return FaissLists(rows, self.n_jobs)
+            return FaissLists(rows, np.random.default_rng(seed), self.n_jobs)
         if self.algorithm_ == "torch":
             from skmde.preprocessing._torch import DeviceAllPairs
 
