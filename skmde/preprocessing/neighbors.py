@@ -328,7 +328,7 @@ def nearest_neighbors(
         :func:`~skmde.preprocessing.precomputed.precomputed_neighbors`.
     n_neighbors : int or None
         Neighbours of each row; all other rows if there are fewer. None, with `max_distance`,
-        takes every row within that distance.
+        takes every row within that distance; None with precomputed distances takes all of them.
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn or pynndescent, a function of two rows, or "precomputed".
     metric_params : dict, default=None
@@ -372,14 +372,14 @@ def nearest_neighbors(
     >>> indices.ravel().tolist(), distances.ravel().tolist()
     ([1, 0, 1], [1.0, 1.0, 2.0])
     """
-    if n_neighbors is None and max_distance is None:
-        raise ValueError("Give n_neighbors or max_distance; both are None.")
     if max_distance is not None and not (isinstance(max_distance, Real) and max_distance > 0):
         raise ValueError(f"max_distance must be a positive number, got {max_distance!r}.")
     if isinstance(metric, str) and metric == "precomputed":
         from skmde.preprocessing.precomputed import precomputed_neighbors
 
         return *precomputed_neighbors(X, n_neighbors, max_distance=max_distance), None
+    if n_neighbors is None and max_distance is None:
+        raise ValueError("Give n_neighbors or max_distance; both are None.")
     X = _checked(X)
     if n_neighbors is None:
         k = 1
