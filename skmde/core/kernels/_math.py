@@ -24,7 +24,7 @@ _LOG2_HI = np.float32(0.693359375)
 _LOG2_LO = np.float32(-2.12194440e-4)
 _LOG2E = np.float32(1.44269504088896341)
 _EXP_MIN = np.float32(-87.33654)  # below it, exp is smaller than the smallest normal float32
-_EXP_MAX = np.float32(88.722)
+_EXP_MAX = np.float32(88.72283)  # above it, exp is larger than the largest float32
 _SQRT_HALF = np.float32(0.707106781186547524)
 _FLT_MAX = np.float32(3.4028235e38)
 
@@ -122,12 +122,12 @@ def log(x: Any) -> Any:
 
 
 def exp(x: Any) -> Any:
-    """e to the x; 0 where that is below the smallest normal number."""
+    """e to the x; 0 below the smallest normal number, and never above the largest."""
     return math.exp(x)
 
 
 def expm1(x: Any) -> Any:
-    """e to the x, less 1, accurate near 0."""
+    """e to the x, less 1, accurate near 0; infinite from x = 88.38 on in float32."""
     return math.expm1(x)
 
 
