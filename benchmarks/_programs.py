@@ -112,8 +112,11 @@ class PyMDE:
         return self.mde.embed().numpy()
 
     def extras(self):
-        weights = self.mde.distortion_function.weights
-        return {"edges": self.mde.edges.numpy(), "weights": weights.numpy()}
+        return {
+            "edges": self.mde.edges.numpy(),
+            "weights": self.mde.distortion_function.weights.numpy(),
+            "start": self.mde._X_init.numpy(),
+        }
 
     def facts(self):
         return {

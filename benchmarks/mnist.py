@@ -106,6 +106,7 @@ def judge(
         **paths,
         "embeddings": {program: reports[0]["arrays"] for program, reports in runs.items()},
         "edges_of": [program for program in ("skmde", "pymde") if program in runs],
+        "n_iter": 300,
     }
     path = folder / "quality.json"
     path.write_text(json.dumps(spec))
@@ -152,13 +153,16 @@ def report_times(results: dict[str, Any]) -> None:
     common.show(rows, ["program", "wall s", "x skmde", "MB", *STAGES])
 
 
-def report_quality(results: dict[str, Any], distortion: dict[str, dict[str, float]]) -> None:
+def report_quality(results: dict[str, Any], answer: dict[str, Any]) -> None:
     rows = [[name, *(r["quality"].get(q) for q in QUALITY)] for name, r in results.items()]
     common.show(rows, ["program", *QUALITY])
+    distortion = answer["average_distortion"]
     if distortion:
-        names = list(distortion)
-        rows = [[f"{o}'s edges", *(distortion[o][name] for name in names)] for o in names]
+        names = [name for name in distortion if name != "fresh"]
+        rows = [[f"{o} edges", *(by[name] for name in names)] for o, by in distortion.items()]
         common.show(rows, ["average distortion on", *names])
+    if "same_problem" in answer:
+        print(f"skmde on pymde's own edges and start reaches {answer['same_problem']:.5f}\n")
 
 
 def main() -> None:
@@ -180,7 +184,8 @@ def main() -> None:
             for program, figures in answer["figures"].items():
                 results[program]["quality"] = figures
             record["average_distortion_on_edges_of"] = answer["average_distortion"]
-            report_quality(results, answer["average_distortion"])
+            record["skmde_on_pymdes_problem"] = answer.get("same_problem")
+            report_quality(results, answer)
     common.save(args.output, record)
 
 
