@@ -103,10 +103,10 @@ class Cubic(Penalty):
         return finite(d * d * d)
 
     def slope(self, d: Tensor) -> Tensor:
-        return finite(3 * d)
+        return 3 * d
 
     def curvature(self, d: Tensor) -> Tensor:
-        return finite(6 * d)
+        return 6 * d
 
 
 class Power(Penalty):

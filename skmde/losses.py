@@ -167,7 +167,7 @@ class HuberLoss(Loss):
 
     def slope(self, delta: Tensor, d: Tensor) -> Tensor:
         d = floored(d)
-        return finite(2 * (d - delta).clamp(min=-self.threshold, max=self.threshold) / d)
+        return 2 * (d - delta).clamp(min=-self.threshold, max=self.threshold) / d
 
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
         return 2.0 * ((d - delta).abs() <= self.threshold).to(d.dtype)

@@ -62,6 +62,7 @@ CASES = [
     (PowerLoss(), lambda delta, d: (delta - d) ** 2),
     (PowerLoss(1.0), lambda delta, d: abs(delta - d)),
     (PowerLoss(1.5), lambda delta, d: abs(delta - d) ** mp.mpf(1.5)),
+    (PowerLoss(1.9), lambda delta, d: abs(delta - d) ** mp.mpf(1.9)),
     (PowerLoss(4.0), lambda delta, d: (delta - d) ** 4),
     (CubicLoss(), lambda delta, d: abs(delta - d) ** 3),
 ]
@@ -73,7 +74,7 @@ DELTAS = [1e-3, 0.2, 1.0, 7.0, 1e5]
 # No point lies on a target or on a kink of a Huber loss.
 GRID = [1.01e-7, 1e-5, 2e-3, 0.03, 0.19, 0.21, 0.5, 0.9, 0.99, 1.01, 1.1, 1.9, 3.3, 6.9, 7.3]
 GRID += [23.0, 90.0, 2e3, 9e4, 1.1e5, 1e8, 1e13, 1e20]
-EXTREMES = [0.0, 1e-45, 1e-38, 1e-30, 1e-19, 1e-8, 1e-7, 1.0, 1e10, 1e19, 1e20, 1e30]
+EXTREMES = [0.0, 1e-45, 1e-38, 1e-30, 1e-19, 1e-8, 1e-7, 1.0, 1e10, 1e19, 1e20, 1e30, 3e38]
 
 
 def _pairs(first, second, dtype):

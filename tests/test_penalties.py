@@ -199,6 +199,7 @@ AT_ZERO = [
     (Cubic(), 0.0, 0.0, 0.0),
     (Power(2.0), 0.0, 2.0, 2.0),
     (Power(3.0), 0.0, 0.0, 0.0),
+    (Power(2.5), 0.0, 0.0, 0.0),
     (Power(1.5), 0.0, 1.5 * 10**3.5, 0.75 * 10**3.5),
     (Huber(), 0.0, 2.0, 2.0),
     (Logistic(), math.log(2), 1.5e7, 2.25),
@@ -308,8 +309,18 @@ def test_any_exponent_is_finite_in_float32(exponent, distance, penalty):
 def test_huge_results_are_clamped_and_not_infinite():
     d = torch.tensor([1e20], dtype=torch.float32)
     assert Cubic().value(d).item() == torch.finfo(torch.float32).max
+    assert Huber(1e30).value(d).item() == torch.finfo(torch.float32).max
+    assert InversePower(8.0).value(0 * d).item() == -torch.finfo(torch.float32).max
     minus_two = torch.tensor([-2.0])
     assert Cubic().weighted_value(d, minus_two).item() == -torch.finfo(torch.float32).max
+
+
+@EACH_PENALTY
+def test_huge_weights_are_finite(penalty):
+    d = torch.tensor([1e-30, 1e-7, 0.25, 2.0, 1e20])
+    for w in (torch.full_like(d, 3e38), torch.full_like(d, -3e38)):
+        for name in ("value", "slope", "curvature"):
+            assert getattr(penalty, f"weighted_{name}")(d, w).isfinite().all()
 
 
 def test_nan_is_not_hidden():
