@@ -1,0 +1,353 @@
+r"""Placing unseen items: anchored incremental embedding (monograph, section 2.3.2).
+
+The training embedding stays where it is. A new item x is attracted by the training items that are
+its neighbours, with weights w_k, and repelled by a set R of training items that was drawn once at
+fit; it goes to a minimiser of its own average distortion,
+
+    f(x) = (sum_k w_k p_a(||x - x_k||) - w_R sum_{r in R} p_r(||x - x_r||)) / (sum_k w_k + w_R |R|).
+
+A training item that is a neighbour of x does not repel it. New items do not see each other, so an
+item is placed the same alone, in any batch and in any order, to the last bit.
+
+Lengths are in units of the embedding, numbers in float64.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+
+from skmde._jit import jit
+from skmde.core.anchored_distortion import AnchoredDistortion
+from skmde.core.anchored_newton import minimize_rows
+from skmde.core.kernels._threads import run_pieces
+from skmde.exceptions import ConvergenceWarning
+
+# Distances below this part of the embedding's radius count as this; penalties, too, have a floor.
+_FLOOR = 1e-10
+# How far an item may go from the centre of the embedding, in radii or, if more, in units.
+_LEASH = 100.0
+# Pairs of data rows compared at once, and the features looked at first.
+_PAIRS = 65536
+_PROBES = 32
+
+
+@jit()
+def _repulsive_weights(neighbors, weights, slots, strengths):
+    """Weights of the repulsive items for each row: 0 where an item is the row's neighbour."""
+    out = np.empty((neighbors.shape[0], strengths.shape[0]))
+    for r in range(neighbors.shape[0]):
+        out[r] = strengths
+        for t in range(neighbors.shape[1]):
+            if weights[r, t] > 0.0 and slots[neighbors[r, t]] >= 0:
+                out[r, slots[neighbors[r, t]]] = 0.0
+    return out
+
+
+@jit()
+def _starting_points(anchors, indices, weights):
+    """Weighted mean, weighted median, strongest neighbour; each row's spread about the mean.
+
+    On a line barriers are walls that no step crosses: there, every neighbour is a start.
+    """
+    q, k = indices.shape
+    m = anchors.shape[1]
+    starts = np.zeros((3 + k if m == 1 else 3, q, m))
+    spread = np.zeros(q)
+    order = np.empty(k, dtype=np.int64)
+    for r in range(q):
+        total, strongest = 0.0, 0
+        for t in range(k):
+            total += weights[r, t]
+            if weights[r, t] > weights[r, strongest]:
+                strongest = t
+        if not total > 0.0:
+            continue
+        for i in range(m):
+            for t in range(k):
+                x = anchors[indices[r, t], i]
+                starts[0, r, i] += weights[r, t] / total * x
+                place = t
+                while place > 0 and anchors[indices[r, order[place - 1]], i] > x:
+                    order[place] = order[place - 1]
+                    place -= 1
+                order[place] = t
+            below = 0.0
+            for place in range(k):
+                below += weights[r, order[place]]
+                if below >= 0.5 * total:
+                    starts[1, r, i] = anchors[indices[r, order[place]], i]
+                    break
+            starts[2, r, i] = anchors[indices[r, strongest], i]
+            for t in range(starts.shape[0] - 3):
+                starts[3 + t, r, i] = anchors[
+                    indices[r, t if weights[r, t] > 0.0 else strongest], i
+                ]
+        square = 0.0
+        for t in range(k):
+            for i in range(m):
+                u = anchors[indices[r, t], i] - starts[0, r, i]
+                square += weights[r, t] / total * u * u
+        spread[r] = np.sqrt(square)
+    return starts, spread
+
+
+def _best_start(objective, starts, size):
+    """The start of each row with the least value; a finite value if one can be found.
+
+    A barrier may be infinite around the neighbours: then points farther and farther away are
+    tried, in a fixed direction.
+    """
+    n_starts, q, m = starts.shape
+    rows = np.arange(q)
+    best = starts[0].copy()
+    least = np.full(q, np.inf)
+    direction = 1.0 / (1.0 + 0.6180339887498949 * np.arange(m))
+    direction /= np.sqrt(np.cumsum(direction**2)[-1])
+    reach = 1e-3 * size
+    trial, attempt = starts[0], 0
+    while rows.size:
+        value = objective.values(np.ascontiguousarray(trial), rows)
+        better = value < least[rows]
+        least[rows[better]] = value[better]
+        best[rows[better]] = trial[better]
+        attempt += 1
+        if attempt < n_starts:
+            trial = starts[attempt]
+            continue
+        rows = np.flatnonzero(~np.isfinite(least))
+        if reach > _LEASH / 2 * size:
+            break
+        trial = starts[0][rows] + reach * direction
+        reach *= 2.0
+    return best
+
+
+def _place_chunk(anchors, size, indices, weights, penalties, repulsion, max_iter, tol):
+    """Place rows that all have a neighbour, in coordinates whose origin is the anchors' centre."""
+    attractive, repulsive = penalties
+    objective = AnchoredDistortion(anchors, _FLOOR * size)
+    objective.add_terms(indices, weights, attractive)
+    if repulsion is not None:
+        items, strengths, slots = repulsion
+        objective.add_terms(
+            np.tile(items, (indices.shape[0], 1)),
+            _repulsive_weights(indices, weights, slots, strengths),
+            repulsive,
+        )
+    starts, spread = _starting_points(anchors, indices, weights)
+    found = minimize_rows(
+        objective,
+        _best_start(objective, starts, max(size, 1.0)),
+        radius=np.maximum(spread, 1e-2 * size),
+        limit=_LEASH * max(size, 1.0),
+        scale=size,
+        tol=tol,
+        max_iter=max_iter,
+    )
+    return found.X, found.converged
+
+
+def place(
+    anchor_embedding,
+    neighbor_indices,
+    neighbor_weights,
+    attractive,
+    repulsive=None,
+    repulsive_indices=None,
+    repulsive_weight=0.0,
+    *,
+    max_iter=100,
+    tol=1e-10,
+    chunk_size=1024,
+    n_threads=1,
+):
+    """Place new items among the items of a fixed embedding (monograph, section 2.3.2).
+
+    Parameters
+    ----------
+    anchor_embedding : array-like of shape (n_train, m)
+        The training embedding, finite.
+    neighbor_indices : array-like of int of shape (q, k)
+        The training items that attract each new item; -1 where one is missing.
+    neighbor_weights : array-like of shape (q, k)
+        Their weights, at least 0. A pair of weight 0 does not exist.
+    attractive : Penalty
+        Penalty of these pairs.
+    repulsive : Penalty or None, default=None
+        Penalty of the repulsive pairs; None for attraction only.
+    repulsive_indices : array-like of int of shape (R,), default=None
+        The training items that repel every new item of which they are not neighbours. An item that
+        is given twice repels twice as much.
+    repulsive_weight : float, default=0.0
+        How much a repulsive pair counts: its weight is minus this.
+    max_iter : int, default=100
+        Newton steps that a row may try.
+    tol : float, default=1e-10
+        A row is done where the norm of the gradient of its average distortion is at most this.
+    chunk_size : int, default=1024
+        Rows solved together. It has no influence on the result.
+    n_threads : int, default=1
+        Threads that share the chunks. It has no influence on the result either.
+
+    Returns
+    -------
+    X : ndarray of shape (q, m)
+        Where the items are, float64. An item without neighbours is at the centre of the training
+        embedding. None is farther from that centre than 100 times the radius of the
+        embedding (or 100, if that is more), even where its distortion decreases for ever.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or an index too large.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If ``max_iter`` came first for some rows, or no place of finite distortion was found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.estimators._transform import place
+    >>> from skmde.penalties import Quadratic
+    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> place(square, [[0, 1, -1], [0, 1, 3]], [[1.0, 3.0, 0.0], [1.0, 2.0, 1.0]], Quadratic())
+    array([[0.75, 0.  ],
+           [0.5 , 0.25]])
+    """
+    anchors = np.array(anchor_embedding, dtype=np.float64, order="C")
+    indices = np.array(neighbor_indices, dtype=np.int64, order="C")
+    weights = np.array(neighbor_weights, dtype=np.float64, order="C")
+    if indices.size and indices.max() >= anchors.shape[0]:
+        raise ValueError(
+            f"neighbor_indices must be below the number of training items, {anchors.shape[0]}; "
+            f"got {indices.max()}."
+        )
+    weights[indices < 0] = 0.0
+    indices[indices < 0] = 0
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        bad = weights[~(np.isfinite(weights) & (weights >= 0))][0]
+        raise ValueError(
+            f"The weights of neighbours must be finite and at least 0; got {bad}. Use "
+            "repulsive_indices for training items that repel."
+        )
+    center = anchors.mean(axis=0)
+    anchors -= center
+    size = float(np.sqrt((anchors**2).sum(axis=1).max()))
+    if not size > 0.0:
+        size = 1.0
+
+    repulsion = None
+    if repulsive is not None and repulsive_indices is not None and repulsive_weight != 0.0:
+        items, counts = np.unique(np.asarray(repulsive_indices, dtype=np.int64), return_counts=True)
+        slots = np.full(anchors.shape[0], -1)
+        slots[items] = np.arange(items.size)
+        repulsion = items, -float(repulsive_weight) * counts, slots
+
+    X = np.zeros((indices.shape[0], anchors.shape[1]))
+    converged = np.ones(indices.shape[0], dtype=bool)
+    attracted = np.flatnonzero((weights > 0).any(axis=1))
+    chunks = [attracted[i : i + chunk_size] for i in range(0, attracted.size, chunk_size)]
+
+    def solve(rows):
+        X[rows], converged[rows] = _place_chunk(
+            anchors,
+            size,
+            indices[rows],
+            weights[rows],
+            (attractive, repulsive),
+            repulsion,
+            max_iter,
+            tol,
+        )
+
+    run_pieces(solve, [(rows,) for rows in chunks], n_threads)
+    if not converged.all():
+        warnings.warn(
+            f"{np.count_nonzero(~converged)} of {converged.size} new items were placed where "
+            f"their distortion can still decrease: {max_iter} Newton steps were not enough, or "
+            "the distortion was infinite wherever it was tried. Raise the number of steps, or "
+            "choose a penalty that is finite.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    X += center
+    return X
+
+
+def matching_training_row(X_new, X_train, candidate_indices):
+    """Find the training rows that new rows are copies of.
+
+    Parameters
+    ----------
+    X_new : {ndarray, sparse matrix} of shape (q, n_features)
+        New rows.
+    X_train : {ndarray, sparse matrix} of shape (n_train, n_features)
+        Training rows.
+    candidate_indices : array-like of int of shape (q, k)
+        The training rows that each new row is compared with, such as its nearest neighbours; -1
+        where one is missing.
+
+    Returns
+    -------
+    index : int64 ndarray of shape (q,)
+        The lowest candidate whose row equals the new row in every feature; -1 if none does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.estimators._transform import matching_training_row
+    >>> X_train = np.array([[0.0, 1.0], [2.0, 3.0], [2.0, 3.0]])
+    >>> matching_training_row(np.array([[2.0, 3.0], [2.0, 1.0]]), X_train, [[2, 1], [0, 1]])
+    array([ 1, -1])
+    """
+    candidates = np.asarray(candidate_indices, dtype=np.int64)
+    is_sparse = sparse.issparse(X_new) or sparse.issparse(X_train)
+    equal = _equal_sparse_rows if is_sparse else _equal_dense_rows
+    none = X_train.shape[0]
+    index = np.full(candidates.shape[0], none)
+    row, column = np.nonzero(candidates >= 0)
+    for begin in range(0, row.size, _PAIRS):
+        pairs = slice(begin, begin + _PAIRS)
+        r, j = row[pairs], candidates[row[pairs], column[pairs]]
+        same = equal(X_new, X_train, r, j)
+        np.minimum.at(index, r[same], j[same])
+    index[index == none] = -1
+    return index
+
+
+def _equal_dense_rows(A, B, r, j):
+    """Whether A[r] == B[j], pair by pair."""
+    probes = np.linspace(0, A.shape[1] - 1, min(A.shape[1], _PROBES)).astype(np.int64)
+    same = (A[r[:, None], probes] == B[j[:, None], probes]).all(axis=1)
+    # Few pairs pass the probes, so few rows are read in full.
+    passed = np.flatnonzero(same)
+    step = max(1, _PAIRS * _PROBES // max(A.shape[1], 1))
+    for begin in range(0, passed.size, step):
+        e = passed[begin : begin + step]
+        same[e] = (A[r[e]] == B[j[e]]).all(axis=1)
+    return same
+
+
+def _equal_sparse_rows(A, B, r, j):
+    """The same for sparse rows; stored zeros and the order of entries do not count."""
+    (A, r), (B, j) = _used_rows(A, r), _used_rows(B, j)
+    same = np.diff(A.indptr)[r] == np.diff(B.indptr)[j]
+    e = np.flatnonzero(same)
+    difference = A[r[e]] - B[j[e]]
+    difference.eliminate_zeros()
+    same[e] = np.diff(difference.indptr) == 0
+    return same
+
+
+def _used_rows(M, rows):
+    """The rows in use, as a canonical CSR copy, and where each of ``rows`` is in it."""
+    used, position = np.unique(rows, return_inverse=True)
+    M = sparse.csr_array(M)[used]
+    M.sum_duplicates()
+    M.eliminate_zeros()
+    return M, position
