@@ -230,13 +230,12 @@ def _solve_subproblem(g: Any, H: Any, radius: float, s: Any, L: Any, z: Any) -> 
 
 
 @jit()
-def _propose(rows: Any, X: Any, current: Any, radius: Any, tol: float, state: Any) -> Any:
-    """Trial points, model decreases and step lengths of the rows that are not stationary.
+def _propose(rows: Any, trial: Any, current: Any, radius: Any, tol: float, state: Any) -> Any:
+    """Move the points ``trial`` of the rows a step; return model decreases and step lengths.
 
-    Rows that are get their ``state`` set; their trial point is where they stand.
+    Rows that are stationary get their ``state`` set instead.
     """
-    B, m = rows.shape[0], X.shape[1]
-    trial = np.empty((B, m))
+    B, m = trial.shape
     decrease = np.zeros(B)
     length = np.zeros(B)
     L = np.empty((m, m))
@@ -252,7 +251,6 @@ def _propose(rows: Any, X: Any, current: Any, radius: Any, tol: float, state: An
             # A flat direction is a minimum as good as any other; one that bends down is not.
             if _factor(H, 1e-8 * largest + 1e-200, L):
                 state[r] = _STATIONARY
-                trial[b] = X[r]
                 continue
         _solve_subproblem(g, H, radius[r], s, L, z)
         model = 0.0
@@ -261,10 +259,10 @@ def _propose(rows: Any, X: Any, current: Any, radius: Any, tol: float, state: An
             for j in range(m):
                 bend += H[i, j] * s[j]
             model -= s[i] * (g[i] + 0.5 * bend)
-            trial[b, i] = X[r, i] + s[i]
+            trial[b, i] += s[i]
         decrease[b] = model
         length[b] = _norm(s)
-    return trial, decrease, length
+    return decrease, length
 
 
 @jit()
@@ -278,20 +276,20 @@ def _is_finite(value: float, g: Any, H: Any) -> bool:
 
 
 @jit()
-def _accept(
+def _judge(
     rows: Any,
     trial: Any,
     decrease: Any,
     length: Any,
     found: Any,
-    X: Any,
     current: Any,
     radius: Any,
     limit: float,
     shortest: float,
     state: Any,
-) -> None:
-    """Move the rows whose trial point is better; set every row's radius and state."""
+) -> Any:
+    """Say which rows' trial points are better; set every row's radius and state."""
+    better = np.zeros(rows.shape[0], dtype=np.bool_)
     for b in range(rows.shape[0]):
         r = rows[b]
         finite = _is_finite(found.value[b], found.gradient[b], found.hessian[b])
@@ -304,23 +302,18 @@ def _accept(
         noise = current.rounding[r] + found.rounding[b]
         if decrease[b] <= noise:
             # Values can no longer tell the points apart, gradients still can.
-            better = gain >= -noise and _norm(found.gradient[b]) < _norm(current.gradient[r])
-            if not better:
+            better[b] = gain >= -noise and _norm(found.gradient[b]) < _norm(current.gradient[r])
+            if not better[b]:
                 state[r] = _PRECISION
         else:
-            better = gain > 1e-4 * decrease[b]
+            better[b] = gain > 1e-4 * decrease[b]
             if gain < 0.25 * decrease[b]:
                 radius[r] = 0.25 * min(radius[r], length[b])
             elif gain > 0.75 * decrease[b] and length[b] > 0.7 * radius[r]:
                 radius[r] = min(3.0 * radius[r], limit)
             if radius[r] < shortest:
                 state[r] = _STALLED
-        if better:
-            X[r] = trial[b]
-            current.value[r] = found.value[b]
-            current.rounding[r] = found.rounding[b]
-            current.gradient[r] = found.gradient[b]
-            current.hessian[r] = found.hessian[b]
+    return better
 
 
 def minimize_rows(
@@ -386,7 +379,8 @@ def minimize_rows(
     n_iter = 0
     while rows.size and n_iter < max_iter:
         n_iter += 1
-        trial, decrease, length = _propose(rows, X, current, radius, tol, state)
+        trial = X[rows]
+        decrease, length = _propose(rows, trial, current, radius, tol, state)
         moving = np.flatnonzero(state[rows] == _MOVING)
         if moving.size < rows.size:
             rows, trial = rows[moving], trial[moving]
@@ -394,8 +388,13 @@ def minimize_rows(
         if not rows.size:
             break
         found = objective.expand(trial, rows)
-        shortest = 1e-13 * scale
-        _accept(rows, trial, decrease, length, found, X, current, radius, limit, shortest, state)
+        better = _judge(
+            rows, trial, decrease, length, found, current, radius, limit, 1e-13 * scale, state
+        )
+        moved = rows[better]
+        X[moved] = trial[better]
+        for old, new in zip(current, found, strict=True):
+            old[moved] = new[better]
         rows = rows[state[rows] == _MOVING]
     converged = (state != _MOVING) & (state != _NOT_FINITE)
     return RowMinimum(X, current.value, converged, n_iter)

@@ -35,15 +35,13 @@ _PROBES = 32
 
 
 @jit()
-def _repulsive_weights(neighbors, weights, slots, strengths):
-    """Weights of the repulsive items for each row: 0 where an item is the row's neighbour."""
-    out = np.empty((neighbors.shape[0], strengths.shape[0]))
+def _drop_neighbors(neighbors, weights, slots, out):
+    """Set to 0 the weights ``out`` of repulsive items that are neighbours of the row."""
     for r in range(neighbors.shape[0]):
-        out[r] = strengths
         for t in range(neighbors.shape[1]):
-            if weights[r, t] > 0.0 and slots[neighbors[r, t]] >= 0:
-                out[r, slots[neighbors[r, t]]] = 0.0
-    return out
+            slot = slots[neighbors[r, t]]
+            if weights[r, t] > 0.0 and slot >= 0:
+                out[r, slot] = 0.0
 
 
 @jit()
@@ -132,11 +130,10 @@ def _place_chunk(anchors, size, indices, weights, penalties, repulsion, max_iter
     objective.add_terms(indices, weights, attractive)
     if repulsion is not None:
         items, strengths, slots = repulsion
-        objective.add_terms(
-            np.tile(items, (indices.shape[0], 1)),
-            _repulsive_weights(indices, weights, slots, strengths),
-            repulsive,
-        )
+        rows = (indices.shape[0], 1)
+        repulsive_weights = np.tile(strengths, rows)
+        _drop_neighbors(indices, weights, slots, repulsive_weights)
+        objective.add_terms(np.tile(items, rows), repulsive_weights, repulsive)
     starts, spread = _starting_points(anchors, indices, weights)
     found = minimize_rows(
         objective,
