@@ -1,9 +1,10 @@
 """Approximate neighbours under any of pynndescent's metrics.
 
-pynndescent compiles for half a minute in each new process, so this back end serves where no
-other does: many rows and a metric that is not of Euclidean type. Its index keeps scratch space
+pynndescent compiles for half a minute, in some versions in each new process, so this back end
+serves where no other does: many rows and a metric that is not of Euclidean form. Its graph
+depends on the number of threads, so it is always built with one. Its index keeps scratch space
 and a random state in itself; a lock and a fresh copy of that state for every row make a row's
-answer independent of other rows, calls and threads.
+answer independent of other rows and calls.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import warnings
 
 import numpy as np
 
-from skmde.preprocessing._pieces import thread_count
+from skmde.preprocessing._search import RowSearch
 from skmde.preprocessing._selection import drop_self, sort_rows
 
 __all__ = ["Descent"]
@@ -31,9 +32,14 @@ def _ordered_params(metric, metric_params, sparse):
     if not metric_params:
         return {}
     from pynndescent.distances import named_distances
+    from pynndescent.sparse import sparse_named_distances
 
-    function = metric if callable(metric) else named_distances[metric]
-    names = list(inspect.signature(getattr(function, "py_func", function)).parameters)[2:]
+    if callable(metric):
+        function = metric
+    else:
+        function = (sparse_named_distances if sparse else named_distances)[metric]
+    rows = 4 if sparse else 2  # a sparse row is given by indices and values
+    names = list(inspect.signature(getattr(function, "py_func", function)).parameters)[rows:]
     unknown = set(metric_params) - set(names)
     if unknown:
         raise ValueError(
@@ -51,7 +57,7 @@ def _ordered_params(metric, metric_params, sparse):
     }
 
 
-class Descent:
+class Descent(RowSearch):
     """An index of pynndescent.
 
     Parameters
@@ -62,14 +68,13 @@ class Descent:
     n_neighbors : int
         Neighbours wanted of each row.
     seed : int
-    n_jobs : int or None
-    sparse : bool
     """
 
-    def __init__(self, rows, metric, metric_params, n_neighbors, seed, n_jobs):
+    def __init__(self, rows, metric, metric_params, n_neighbors, seed):
         import scipy.sparse as sp
         from pynndescent import NNDescent
 
+        self.rows = rows
         self.n = rows.shape[0]
         sparse = sp.issparse(rows)
         with _LOCK, warnings.catch_warnings():
@@ -81,14 +86,16 @@ class Descent:
                 metric_kwds=_ordered_params(metric, metric_params, sparse),
                 n_neighbors=min(n_neighbors + 1, self.n),
                 random_state=np.random.RandomState(seed),
-                n_jobs=thread_count(n_jobs),
+                n_jobs=1,
             )
             self.index.prepare()
             self._random_state = self.index.search_rng_state.copy()
 
     def search_training(self, k, n_jobs):
-        """The neighbours of all training rows, as found by the descent itself."""
+        """The nearest other rows of every row, as the descent itself found them."""
         indices, distances = self.index.neighbor_graph
+        if min(k, self.n - 1) >= indices.shape[1]:
+            return super().search_training(k, n_jobs)
         own = np.arange(self.n, dtype=np.int32)
         return _widen(*drop_self(*sort_rows(indices, distances), own, k), k)
 
@@ -97,7 +104,7 @@ class Descent:
         wanted = min(k + 1, self.n)
         indices = np.full((queries.shape[0], wanted), -1, np.int32)
         distances = np.full((queries.shape[0], wanted), np.inf)
-        with _LOCK:
+        with _LOCK:  # one row at a time
             for i in range(queries.shape[0]):
                 self.index.search_rng_state[:] = self._random_state
                 found, values = self.index.query(queries[i : i + 1], k=wanted)

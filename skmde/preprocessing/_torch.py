@@ -10,10 +10,24 @@ import numpy as np
 
 from skmde.preprocessing._search import RowSearch
 
-__all__ = ["DeviceAllPairs"]
+__all__ = ["DeviceAllPairs", "available_device"]
 
 _BLOCK_ENTRIES = 1 << 26
 _SPARE = 16
+_REACH = 1e15  # squares of float32 overflow beyond 1e19
+
+
+def available_device(name):
+    """The name of a device that is there, with "auto" resolved; ValueError if it is not."""
+    import torch
+
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(f"device {name!r} is not available: {error}") from error
+    return name
 
 
 class DeviceAllPairs(RowSearch):
@@ -23,8 +37,8 @@ class DeviceAllPairs(RowSearch):
     ----------
     rows : ndarray of shape (n, d), float32 or float64
     device : str
-        A device that torch knows. Not needed again after unpickling on a machine without it:
-        the CPU serves then.
+        A device that torch knows. On a machine without it, where an unpickled index may find
+        itself, the CPU serves.
     """
 
     def __init__(self, rows, device):
@@ -49,7 +63,7 @@ class DeviceAllPairs(RowSearch):
         norms = (items * items).sum(dim=1)
         step = max(1, _BLOCK_ENTRIES // n)
         for start in range(0, len(queries), step):
-            block = np.ascontiguousarray(queries[start : start + step], np.float32)
+            block = queries[start : start + step].clip(-_REACH, _REACH).astype(np.float32)
             own = np.flatnonzero(exclude[start : start + step] >= 0)
             scores = torch.addmm(
                 norms, torch.from_numpy(block).to(device), items.T, beta=1, alpha=-2

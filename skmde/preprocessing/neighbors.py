@@ -24,7 +24,6 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
 from skmde.preprocessing._directions import WithZeroRows
@@ -36,6 +35,7 @@ from skmde.preprocessing._metrics import (
     known_to_sklearn,
 )
 from skmde.preprocessing._radius import within_radius
+from skmde.preprocessing._random import private_generator
 from skmde.preprocessing._selection import drop_far, sort_rows
 from skmde.preprocessing._spaces import AngularSpace, MetricSpace, VectorSpace
 
@@ -96,12 +96,13 @@ class NeighborIndex:
         How to search; see the module's documentation.
     n_neighbors : int, default=15
         How many neighbours will usually be asked for; "pynndescent" builds its graph with it.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seeds the approximate searches.
     n_jobs : int, default=None
         Number of threads; None: as many as torch uses.
     device : str or torch.device, default=None
-        Where "torch" computes; with a CUDA device, "auto" chooses "torch".
+        Where "torch" computes: a device that torch knows, or "auto" for a CUDA GPU if there is
+        one. On a CUDA device the algorithm "auto" chooses "torch" where it would be "ivf".
 
     Attributes
     ----------
@@ -158,9 +159,7 @@ class NeighborIndex:
         self._form = euclidean_form(self.metric, self.metric_params)
         X = self._as_rows(X)
         self.algorithm_ = self._choose(X)
-        generator = check_random_state(self.random_state)
-        generator = check_random_state(self.random_state)
-        seed = int(generator.randint(np.iinfo(np.int32).max))
+        seed = int(private_generator(self.random_state).integers(np.iinfo(np.int32).max))
         self._space = self._make_space(X)
         rows, zero = self._space.rows(X)
         if zero is None:
@@ -248,15 +247,22 @@ class NeighborIndex:
         if chosen != "auto":
             return chosen
         if fast:
-            if self.device is not None and self.device.startswith("cuda"):
-                return "torch"
-            return "exact" if n * n * max(d, 16) <= _CHEAP_EUCLIDEAN else "ivf"
+            if n * n * max(d, 16) <= _CHEAP_EUCLIDEAN:
+                return "exact"
+            return "torch" if self._device().startswith("cuda") else "ivf"
         limit = _CHEAP_OTHER / max(d, 16)
         if callable(self.metric) or not known_to_sklearn(self.metric):
             limit = _CHEAP_CALLABLE
         if n * n <= limit or not known_to_pynndescent(self.metric, not self._dense):
             return "exact"
         return "pynndescent"
+
+    def _device(self):
+        if self.device is None:
+            return "cpu"
+        from skmde.preprocessing._torch import available_device
+
+        return available_device(self.device)
 
     def _make_space(self, X):
         approximate = self.algorithm_ in ("ivf", "faiss", "pynndescent")
@@ -279,13 +285,13 @@ class NeighborIndex:
         if self.algorithm_ == "torch":
             from skmde.preprocessing._torch import DeviceAllPairs
 
-            return DeviceAllPairs(rows, self.device or "cpu")
+            return DeviceAllPairs(rows, self._device())
         metric = self.metric if self._form is None else "sqeuclidean"
         params = self.metric_params if self._form is None else None
         if self.algorithm_ == "pynndescent":
             from skmde.preprocessing._pynndescent import Descent
 
-            return Descent(rows, metric, params, self.n_neighbors, seed, self.n_jobs)
+            return Descent(rows, metric, params, self.n_neighbors, seed)
         if self._form is None:
             from skmde.preprocessing._pairwise import AllPairsMetric
 
@@ -337,12 +343,12 @@ def nearest_neighbors(
         How to search; see the module's documentation.
     max_distance : float, default=None
         Neighbours beyond this distance (in the units of the metric) are left out.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seeds the approximate searches.
     n_jobs : int, default=None
         Number of threads; None: as many as torch uses.
     device : str or torch.device, default=None
-        Where "torch" computes.
+        Where "torch" computes; see :class:`NeighborIndex`.
 
     Returns
     -------

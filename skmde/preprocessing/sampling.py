@@ -8,7 +8,8 @@ private generator.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils import check_random_state
+
+from skmde.preprocessing._random import private_generator
 
 __all__ = ["all_edges", "deduplicate_edges", "sample_dissimilar", "sample_edges"]
 
@@ -77,7 +78,7 @@ def sample_edges(n_items, n_pairs, random_state=None):
     n_items : int
     n_pairs : int
         How many; all pairs if there are fewer.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
 
     Returns
     -------
@@ -103,7 +104,7 @@ def sample_dissimilar(n_items, n_pairs, excluded_edges, random_state=None):
         How many. If fewer pairs are left beside the edges, all of those.
     excluded_edges : array-like of shape (n_edges, 2), int
         Pairs in either order.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
 
     Returns
     -------
@@ -134,7 +135,7 @@ def sample_dissimilar(n_items, n_pairs, excluded_edges, random_state=None):
     excluded = _sorted_codes(_encode(excluded, n))
     free = n * (n - 1) // 2 - len(excluded)
     wanted = min(wanted, free)
-    rng = np.random.default_rng(check_random_state(random_state).randint(2**32, dtype=np.uint64))
+    rng = private_generator(random_state)
     if 2 * wanted >= free or wanted == 0:
         return _decode(_sample_listed(n, wanted, excluded, free, rng), n)
     return _decode(_sample_drawn(n, wanted, excluded, rng), n)

@@ -1,0 +1,588 @@
+"""Nearest neighbours: who they are, for every back end, metric and kind of input."""
+
+import importlib.util
+import pickle
+import subprocess
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hypothesis import given, strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.spatial.distance import cdist, cityblock
+
+from skmde.preprocessing.neighbors import NeighborIndex, clamp_neighbors, nearest_neighbors
+
+DENSE_SEARCHES = ["exact", "ivf", "torch", "faiss"]
+
+
+@pytest.fixture(params=DENSE_SEARCHES)
+def algorithm(request):
+    if request.param == "faiss":
+        pytest.importorskip("faiss")
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def cloud():
+    """2,000 rows near a 5-dimensional plane in 80 dimensions."""
+    rng = np.random.default_rng(0)
+    plane = rng.standard_normal((2000, 5)) @ rng.standard_normal((5, 80))
+    return plane + 0.1 * rng.standard_normal((2000, 80))
+
+
+def by_definition(D, k):
+    """The k nearest others of each row of a distance matrix, by (distance, index)."""
+    n = len(D)
+    indices = np.empty((n, k), int)
+    for i in range(n):
+        others = np.delete(np.arange(n), i)
+        indices[i] = others[np.lexsort((others, D[i, others]))][:k]
+    return indices, np.take_along_axis(D, indices, axis=1)
+
+
+def recall(indices, truth):
+    hits = [len(set(a) & set(b)) for a, b in zip(indices.tolist(), truth.tolist(), strict=True)]
+    return np.mean(hits) / truth.shape[1]
+
+
+# Every back end.
+
+
+def test_tables_have_the_stated_types_and_order(cloud, algorithm):
+    indices, distances, index = nearest_neighbors(cloud, 15, algorithm=algorithm, random_state=0)
+    assert indices.shape == distances.shape == (2000, 15)
+    assert indices.dtype == np.int32 and distances.dtype == np.float64
+    assert index.algorithm_ == algorithm
+    assert (indices != np.arange(2000)[:, None]).all()
+    assert (np.diff(distances, axis=1) >= 0).all()
+    assert all(len(set(row)) == 15 for row in indices.tolist())
+
+
+def test_neighbors_are_the_nearest(cloud, algorithm):
+    truth, D = by_definition(cdist(cloud, cloud), 15)
+    indices, distances, _ = nearest_neighbors(cloud, 15, algorithm=algorithm, random_state=0)
+    if algorithm in ("exact", "torch"):
+        np.testing.assert_array_equal(indices, truth)
+        np.testing.assert_allclose(distances, D, rtol=1e-12 if algorithm == "exact" else 1e-6)
+    else:
+        assert recall(indices, truth) > 0.97
+        real = cdist(cloud, cloud)[np.arange(2000)[:, None], indices]
+        np.testing.assert_allclose(distances, real, rtol=1e-5)
+
+
+def test_copies_of_a_row_are_neighbors_at_distance_zero(algorithm):
+    X = np.repeat(np.random.default_rng(0).standard_normal((3, 70)), 30, axis=0)
+    indices, distances, index = nearest_neighbors(X, 5, algorithm=algorithm, random_state=0)
+    assert (distances == 0).all()
+    assert (indices // 30 == np.arange(90)[:, None] // 30).all()
+    assert (indices != np.arange(90)[:, None]).all()
+    again, zero = index.kneighbors(X, 5, exclude_self=True)
+    np.testing.assert_array_equal(again, indices)
+    assert (zero == 0).all()
+
+
+def test_row_without_exclusion_finds_itself(cloud, algorithm):
+    index = NeighborIndex(algorithm=algorithm, random_state=0).fit(cloud)
+    indices, distances = index.kneighbors(cloud[:50], 3)
+    np.testing.assert_array_equal(indices[:, 0], np.arange(50))
+    assert (distances[:, 0] == 0).all()
+
+
+def test_row_does_not_depend_on_batch(cloud, algorithm):
+    index = NeighborIndex(algorithm=algorithm, random_state=0).fit(cloud)
+    rng = np.random.default_rng(1)
+    Q = cloud[:60] + 0.05 * rng.standard_normal((60, 80))
+    indices, distances = index.kneighbors(Q, 10)
+    order = rng.permutation(60)
+    shuffled, _ = index.kneighbors(Q[order], 10)
+    np.testing.assert_array_equal(shuffled, indices[order])
+    for i in (0, 17, 59):
+        alone, there = index.kneighbors(Q[i : i + 1], 10)
+        np.testing.assert_array_equal(alone[0], indices[i])
+        np.testing.assert_array_equal(there[0], distances[i])
+
+
+def test_result_does_not_depend_on_threads(cloud, algorithm):
+    first, D = nearest_neighbors(cloud, 10, algorithm=algorithm, random_state=0, n_jobs=1)[:2]
+    for n_jobs in (2, 4):
+        indices, distances, _ = nearest_neighbors(
+            cloud, 10, algorithm=algorithm, random_state=0, n_jobs=n_jobs
+        )
+        np.testing.assert_array_equal(indices, first)
+        np.testing.assert_array_equal(distances, D)
+
+
+def test_index_answers_several_threads_at_once(cloud, algorithm):
+    index = NeighborIndex(algorithm=algorithm, random_state=0).fit(cloud)
+    expected = index.kneighbors(cloud[:200], 5)[0]
+    with ThreadPoolExecutor(4) as pool:
+        for answer in pool.map(lambda _: index.kneighbors(cloud[:200], 5)[0], range(8)):
+            np.testing.assert_array_equal(answer, expected)
+
+
+def test_pickle_gives_the_same_answers_in_another_process(cloud, tmp_path):
+    algorithms = DENSE_SEARCHES if importlib.util.find_spec("faiss") else DENSE_SEARCHES[:-1]
+    indexes = [NeighborIndex(algorithm=name, random_state=0).fit(cloud) for name in algorithms]
+    indexes.append(NeighborIndex(metric="cosine").fit(np.vstack([cloud, np.zeros((2, 80))])))
+    indexes.append(NeighborIndex(metric=cityblock).fit(cloud[:100]))
+    Q = cloud[:20] + 0.01
+    answers = [index.kneighbors(Q, 5) for index in indexes]
+    (tmp_path / "indexes").write_bytes(pickle.dumps((indexes, Q)))
+    script = (
+        "import pathlib, pickle\n"
+        f"folder = pathlib.Path({str(tmp_path)!r})\n"
+        "indexes, Q = pickle.loads((folder / 'indexes').read_bytes())\n"
+        "answers = [index.kneighbors(Q, 5) for index in indexes]\n"
+        "(folder / 'answers').write_bytes(pickle.dumps(answers))\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+    found = pickle.loads((tmp_path / "answers").read_bytes())
+    for (indices, distances), (expected, D) in zip(found, answers, strict=True):
+        np.testing.assert_array_equal(indices, expected)
+        np.testing.assert_array_equal(distances, D)
+
+
+def test_queries_change_no_state(cloud, algorithm):
+    index = NeighborIndex(algorithm=algorithm, random_state=0).fit(cloud)
+    before = pickle.dumps(index)
+    index.kneighbors(cloud[:300] + 0.1, 7)
+    assert pickle.dumps(index) == before
+
+
+@pytest.mark.parametrize(
+    ("shift", "factor"), [(1e6, 1.0), (1e8, 1.0), (0.0, 1e25), (0.0, 1e-25), (1e30, 1e25)]
+)
+def test_shift_and_scale_do_not_matter(cloud, algorithm, shift, factor):
+    X = cloud[:600]
+    truth, _, _ = nearest_neighbors(X, 10, algorithm=algorithm, random_state=0)
+    indices, distances, _ = nearest_neighbors(
+        X * factor + shift, 10, algorithm=algorithm, random_state=0
+    )
+    assert recall(indices, truth) > 0.999
+    real = cdist(X, X)[np.arange(600)[:, None], indices]
+    np.testing.assert_allclose(distances / factor, real, rtol=1e-5)
+
+
+def test_approximate_searches_fill_every_row(algorithm):
+    """More neighbours than the visited lists hold."""
+    X = np.random.default_rng(0).standard_normal((500, 3))
+    indices, distances, _ = nearest_neighbors(X, 450, algorithm=algorithm, random_state=0)
+    assert (indices >= 0).all() and np.isfinite(distances).all()
+
+
+def test_all_rows_equal(algorithm):
+    indices, distances, _ = nearest_neighbors(
+        np.full((20, 3), 0.1), 4, algorithm=algorithm, random_state=0
+    )
+    assert (distances == 0).all()
+    assert (indices[10] == [0, 1, 2, 3]).all()
+
+
+# Size of the neighbourhood.
+
+
+def test_more_neighbors_than_rows_are_clamped_with_one_warning():
+    X = np.arange(5.0)[:, None]
+    with pytest.warns(UserWarning, match="n_neighbors=7") as record:
+        indices, _, _ = nearest_neighbors(X, 7)
+    assert len(record) == 1
+    assert indices.shape == (5, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert clamp_neighbors(4, 5) == 4
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "3"])
+def test_neighbor_count_is_checked(bad):
+    with pytest.raises(ValueError, match="at least 1"):
+        nearest_neighbors(np.eye(4), bad)
+
+
+def test_one_neighbor_is_not_the_row_itself():
+    X = np.array([[0.0], [0.0], [5.0], [6.0]])
+    assert nearest_neighbors(X, 1)[0].ravel().tolist() == [1, 0, 3, 2]
+
+
+def test_ties_go_to_the_lower_index():
+    X = np.array([[0.0], [1.0], [-1.0], [2.0], [-2.0], [1.0]])
+    indices, _, _ = nearest_neighbors(X, 2)
+    assert indices[0].tolist() == [1, 2]
+    assert indices[1].tolist() == [5, 0]
+
+
+def test_max_distance_leaves_out_the_far():
+    X = np.array([[0.0], [1.0], [3.0], [30.0]])
+    indices, distances, _ = nearest_neighbors(X, 2, max_distance=2.0)
+    assert indices.tolist() == [[1, -1], [0, 2], [1, -1], [-1, -1]]
+    assert distances[0].tolist() == [1.0, np.inf]
+
+
+def test_radius_takes_all_within(cloud):
+    D = cdist(cloud, cloud)
+    np.fill_diagonal(D, np.inf)
+    radius = np.quantile(D, 0.02)
+    indices, distances, _ = nearest_neighbors(cloud, None, max_distance=radius)
+    np.testing.assert_array_equal((indices >= 0).sum(axis=1), (D <= radius).sum(axis=1))
+    assert distances[np.isfinite(distances)].max() <= radius
+    assert (indices >= 0).any(axis=0).all()
+
+
+def test_radius_that_would_not_fit_says_what_it_would_need(monkeypatch):
+    monkeypatch.setattr("skmde.preprocessing._radius._MAX_ENTRIES", 1000)
+    X = np.random.default_rng(0).standard_normal((100, 2))
+    with pytest.raises(ValueError, match=r"GB.*max_distance"):
+        nearest_neighbors(X, None, max_distance=100.0)
+
+
+def test_neither_count_nor_radius_is_an_error():
+    with pytest.raises(ValueError, match="both are None"):
+        nearest_neighbors(np.eye(3), None)
+
+
+@pytest.mark.parametrize("bad", [0, -1.0, "far"])
+def test_radius_is_checked(bad):
+    with pytest.raises(ValueError, match="positive"):
+        nearest_neighbors(np.eye(3), 1, max_distance=bad)
+
+
+@given(
+    hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(2, 25), st.integers(1, 4)),
+        elements=st.integers(-3, 3).map(float),
+    ),
+    st.integers(1, 24),
+)
+def test_exact_search_agrees_with_the_definition_on_ties(X, k):
+    k = min(k, len(X) - 1)
+    indices, distances, _ = nearest_neighbors(X, k, algorithm="exact")
+    truth, D = by_definition(cdist(X, X), k)
+    np.testing.assert_array_equal(indices, truth)
+    np.testing.assert_array_equal(distances, D)
+
+
+# Metrics.
+
+
+@pytest.mark.parametrize(
+    ("metric", "params"),
+    [
+        ("euclidean", None),
+        ("l2", None),
+        ("sqeuclidean", None),
+        ("cosine", None),
+        ("correlation", None),
+        ("manhattan", None),
+        ("chebyshev", None),
+        ("minkowski", {"p": 3}),
+        ("minkowski", {"p": 2}),
+        ("canberra", None),
+        ("braycurtis", None),
+        ("seuclidean", None),
+        ("mahalanobis", None),
+    ],
+)
+def test_metrics_agree_with_scipy(metric, params):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 6)) * [1, 2, 3, 1, 1, 1] + 1
+    name = {"l2": "euclidean", "manhattan": "cityblock"}.get(metric, metric)
+    extra = dict(params or {})
+    if metric == "seuclidean":
+        extra = {"V": X.var(axis=0, ddof=1)}
+    if metric == "mahalanobis":
+        extra = {"VI": np.linalg.inv(np.cov(X.T))}
+    truth, D = by_definition(cdist(X, X, name, **extra), 6)
+    indices, distances, index = nearest_neighbors(X, 6, metric=metric, metric_params=params)
+    np.testing.assert_array_equal(indices, truth)
+    np.testing.assert_allclose(distances, D, rtol=1e-9)
+    Q = rng.standard_normal((9, 6))
+    D = cdist(Q, X, name, **extra)
+    indices, distances = index.kneighbors(Q, 1)
+    np.testing.assert_array_equal(indices[:, 0], D.argmin(axis=1))
+    np.testing.assert_allclose(distances[:, 0], D.min(axis=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "sqeuclidean"])
+@pytest.mark.parametrize(("shift", "factor"), [(1e8, 1.0), (0.0, 1e25), (0.0, 1e-25)])
+def test_other_metrics_do_not_mind_shift_and_scale(metric, shift, factor):
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    truth, D, _ = nearest_neighbors(X, 4, metric=metric)
+    indices, distances, _ = nearest_neighbors(X * factor + shift, 4, metric=metric)
+    np.testing.assert_array_equal(indices, truth)
+    power = 2 if metric == "sqeuclidean" else 1
+    np.testing.assert_allclose(distances / factor**power, D, rtol=1e-6)
+
+
+def test_cosine_is_not_shifted():
+    X = np.array([[1.0, 100.0], [1.0, 101.0], [2.0, 200.0]])
+    assert nearest_neighbors(X, 1, metric="cosine")[0][0, 0] == 2
+
+
+@pytest.mark.parametrize("algorithm", ["exact", "ivf"])
+def test_cosine_zero_rows_are_at_distance_one_from_all(algorithm):
+    X = np.array([[0.0, 0], [1, 0], [-1, 0], [0, 0], [1, 0.1], [0, 1]])
+    indices, distances, index = nearest_neighbors(X, 5, metric="cosine", algorithm=algorithm)
+    assert np.isfinite(distances).all()
+    assert (distances[0] == 1).all() and indices[0].tolist() == [1, 2, 3, 4, 5]
+    assert (distances[3] == 1).all() and indices[3].tolist() == [0, 1, 2, 4, 5]
+    # Row 1: a near one, then distance 1 (zero rows 0 and 3, orthogonal row 5), the opposite last.
+    assert indices[1].tolist() == [4, 0, 3, 5, 2]
+    np.testing.assert_allclose(distances[1, 1:], [1, 1, 1, 2])
+    indices, distances = index.kneighbors(np.zeros((1, 2)), 3)
+    assert indices.tolist() == [[0, 1, 2]] and (distances == 1).all()
+
+
+def test_cosine_of_zero_rows_only():
+    indices, distances, index = nearest_neighbors(np.zeros((4, 2)), 2, metric="cosine")
+    assert indices.tolist() == [[1, 2], [0, 2], [0, 1], [0, 1]]
+    assert (distances == 1).all()
+    assert (index.kneighbors(np.ones((1, 2)), 4)[1] == 1).all()
+
+
+def test_cosine_zero_queries_without_zero_training_rows():
+    index = NeighborIndex(metric="cosine").fit(np.eye(3))
+    indices, distances = index.kneighbors(np.array([[0.0, 0, 0], [1, 0, 0]]), 2)
+    assert indices[0].tolist() == [0, 1] and (distances[0] == 1).all()
+    assert distances[1, 0] == 0
+
+
+def test_correlation_of_constant_rows_is_finite():
+    X = np.array([[1.0, 1, 1], [0.1, 0.1, 0.1], [1, 2, 3], [3, 2, 1]])
+    indices, distances, _ = nearest_neighbors(X, 3, metric="correlation")
+    assert (distances[:2] == 1).all()
+    np.testing.assert_allclose(distances[2], [1, 1, 2])
+    assert indices[2].tolist() == [0, 1, 3]
+
+
+def test_jaccard_zero_rows_are_finite():
+    X = np.array([[0, 0, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        indices, distances, _ = nearest_neighbors(X, 3, metric="jaccard")
+    assert np.isfinite(distances).all()
+    assert indices[0, 0] == 2 and distances[0, 0] == 0
+
+
+def test_undefined_distances_of_equal_rows_are_zero_and_others_an_error():
+    zeros = np.zeros((3, 2))
+    assert (nearest_neighbors(zeros, 2, metric="braycurtis")[1] == 0).all()
+    with pytest.raises(ValueError, match="not defined"):
+        nearest_neighbors(np.eye(3), 1, metric=lambda a, b: np.nan)
+
+
+def test_callable_metric_with_parameters():
+    def weighted(a, b, weight=1.0):
+        return weight * np.abs(a - b).sum()
+
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    indices, distances, index = nearest_neighbors(
+        X, 3, metric=weighted, metric_params={"weight": 2.0}
+    )
+    truth, D = by_definition(2 * cdist(X, X, "cityblock"), 3)
+    np.testing.assert_array_equal(indices, truth)
+    np.testing.assert_allclose(distances, D)
+    np.testing.assert_allclose(
+        index.kneighbors(X[:1] + 1, 1)[1][0, 0], 2 * cdist(X[:1] + 1, X, "cityblock").min()
+    )
+
+
+def test_compiled_callable_metric():
+    @numba.njit
+    def squared(a, b):
+        return ((a - b) ** 2).sum()
+
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    expected = nearest_neighbors(X, 3, metric="sqeuclidean")[0]
+    np.testing.assert_array_equal(nearest_neighbors(X, 3, metric=squared)[0], expected)
+
+
+def test_metric_known_to_pynndescent_only():
+    X = np.random.default_rng(0).uniform(size=(40, 5))
+    indices, distances, index = nearest_neighbors(X, 3, metric="hellinger")
+    P = np.sqrt(X / X.sum(axis=1, keepdims=True))
+    truth, D = by_definition(np.sqrt(np.maximum(0, 1 - P @ P.T)), 3)
+    np.testing.assert_array_equal(indices, truth)
+    np.testing.assert_allclose(distances, D, rtol=1e-3)  # computed in float32
+    assert index.algorithm_ == "exact"
+
+
+def test_unknown_metric_lists_the_known():
+    with pytest.raises(ValueError, match=r"'euclid'.*euclidean.*hellinger"):
+        nearest_neighbors(np.eye(3), 1, metric="euclid")
+
+
+def test_unknown_algorithm_is_refused():
+    with pytest.raises(ValueError, match="'fast'"):
+        nearest_neighbors(np.eye(3), 1, algorithm="fast")
+
+
+def test_algorithm_that_cannot_serve_the_metric_is_refused():
+    with pytest.raises(ValueError, match="'manhattan'"):
+        nearest_neighbors(np.eye(3), 1, metric="manhattan", algorithm="ivf")
+
+
+def test_faiss_that_is_not_installed_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(ImportError, match=r"skmde\[faiss\]"):
+        nearest_neighbors(np.eye(3), 1, algorithm="faiss")
+
+
+# Input.
+
+
+def test_uint8_does_not_wrap_around():
+    X = np.array([[0], [255], [250], [3]], np.uint8)
+    indices, distances, _ = nearest_neighbors(X, 1)
+    assert indices.ravel().tolist() == [3, 2, 1, 0]
+    assert distances.ravel().tolist() == [3, 5, 5, 3]
+    indices, distances, _ = nearest_neighbors(X, 1, metric="manhattan")
+    assert distances.ravel().tolist() == [3, 5, 5, 3]
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        sp.csr_matrix,
+        sp.csr_array,
+        sp.csc_array,
+        sp.coo_array,
+        sp.lil_array,
+        lambda X: _with_int64_indices(sp.csr_array(X)),
+    ],
+)
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+def test_sparse_input_is_the_same_as_dense(convert, metric):
+    X = np.random.default_rng(0).poisson(0.3, (80, 30)).astype(float)
+    expected = nearest_neighbors(X, 5, metric=metric)
+    found = nearest_neighbors(convert(X), 5, metric=metric)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+    queries = found[2].kneighbors(convert(X[:7]), 4)
+    np.testing.assert_array_equal(queries[0], expected[2].kneighbors(X[:7], 4)[0])
+
+
+def _with_int64_indices(X):
+    X.indices = X.indices.astype(np.int64)
+    X.indptr = X.indptr.astype(np.int64)
+    return X
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "sqeuclidean"])
+def test_wide_sparse_input_is_searched_without_making_it_dense(metric, monkeypatch):
+    monkeypatch.setattr("skmde.preprocessing.neighbors._SMALL_DENSE", 0)
+    X = np.random.default_rng(0).poisson(0.3, (80, 30)).astype(float)
+    X[5] = X[9]
+    X[7] = 0
+    expected = nearest_neighbors(X, 5, metric=metric)
+    monkeypatch.setattr(sp.csr_array, "toarray", _no_dense(sp.csr_array.toarray))
+    found = nearest_neighbors(sp.csr_array(X), 5, metric=metric)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-12)
+    assert found[0][5, 0] == 9 and found[1][5, 0] == 0
+    if metric != "cosine":  # whose ties differ by rounding
+        np.testing.assert_array_equal(found[0], expected[0])
+
+
+def _no_dense(toarray):
+    def checked(self, *args, **kwargs):
+        assert self.shape != (80, 30), "the data was made dense"
+        return toarray(self, *args, **kwargs)
+
+    return checked
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_data_that_is_not_finite_is_refused(bad):
+    X = np.ones((5, 2))
+    index = NeighborIndex().fit(X)
+    X[3, 1] = bad
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        nearest_neighbors(X, 2)
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        index.kneighbors(X, 2)
+
+
+def test_wrong_number_of_features_is_refused():
+    index = NeighborIndex().fit(np.ones((5, 2)))
+    with pytest.raises(ValueError, match=r"3 features.*2 features"):
+        index.kneighbors(np.ones((1, 3)), 1)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "jaccard"])
+def test_read_only_input_works_and_is_not_written_to(metric):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    copy = X.copy()
+    X.setflags(write=False)
+    index = nearest_neighbors(X, 4, metric=metric)[2]
+    index.kneighbors(X, 2)
+    np.testing.assert_array_equal(X, copy)
+
+
+def test_index_keeps_no_reference_to_the_data(cloud):
+    X = cloud.astype(np.float32)
+    index = NeighborIndex().fit(X)
+    expected = index.kneighbors(cloud[:5], 3)[0]
+    X[:] = 0
+    np.testing.assert_array_equal(index.kneighbors(cloud[:5], 3)[0], expected)
+
+
+def test_global_random_states_are_untouched(cloud, algorithm):
+    np.random.seed(3)
+    torch.manual_seed(3)
+    numpy_state, torch_state = np.random.get_state()[1].copy(), torch.get_rng_state().clone()
+    nearest_neighbors(cloud, 5, algorithm=algorithm)
+    np.testing.assert_array_equal(np.random.get_state()[1], numpy_state)
+    assert torch.equal(torch.get_rng_state(), torch_state)
+
+
+def test_far_queries_are_finite(cloud, algorithm):
+    index = NeighborIndex(algorithm=algorithm, random_state=0).fit(cloud)
+    for factor in (10, 1e20, 1e200):
+        indices, distances = index.kneighbors(cloud[:3] * factor, 4)
+        assert (indices >= 0).all() and np.isfinite(distances).all()
+
+
+def test_more_queries_than_training_rows(cloud):
+    index = NeighborIndex().fit(cloud[:50])
+    assert (index.kneighbors(cloud, 3)[0] < 50).all()
+    indices, distances = index.kneighbors(cloud[:2], 60)
+    assert (indices[:, :50] >= 0).all()
+    assert (indices[:, 50:] == -1).all() and np.isinf(distances[:, 50:]).all()
+
+
+# pynndescent: one metric, since each is compiled anew.
+
+
+def test_pynndescent(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1200, 4)) + 1e8
+    np.random.seed(3)
+    state = np.random.get_state()[1].copy()
+    indices, distances, index = nearest_neighbors(
+        X, 10, metric="manhattan", algorithm="pynndescent", random_state=0
+    )
+    np.testing.assert_array_equal(np.random.get_state()[1], state)
+    truth, D = by_definition(cdist(X, X, "cityblock"), 10)
+    assert recall(indices, truth) > 0.97
+    np.testing.assert_allclose(distances[:, 0], D[:, 0], rtol=1e-4)
+    assert (indices != np.arange(1200)[:, None]).all()
+
+    again = nearest_neighbors(
+        X, 10, metric="manhattan", algorithm="pynndescent", random_state=0, n_jobs=2
+    )
+    np.testing.assert_array_equal(again[0], indices)
+
+    Q = X[:40] + 0.01
+    answer, there = index.kneighbors(Q, 6)
+    assert recall(answer, np.argsort(cdist(Q, X, "cityblock"), axis=1)[:, :6]) > 0.9
+    np.testing.assert_array_equal(index.kneighbors(Q[::-1], 6)[0], answer[::-1])
+    np.testing.assert_array_equal(index.kneighbors(Q[3:4], 6)[1], there[3:4])
+    restored = pickle.loads(pickle.dumps(index))
+    np.testing.assert_array_equal(restored.kneighbors(Q, 6)[0], answer)
+    # Wider than the graph that was built.
+    assert index.kneighbors(None, 30)[0].min() >= 0
