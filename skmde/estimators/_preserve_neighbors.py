@@ -298,6 +298,8 @@ class PreserveNeighbors(BaseEmbedding):
         self.history_ = problem.result.history.as_arrays()
         self._index = index
         self._n_neighbors = self._neighbors_of_unseen(indices)
+        # An unseen sample at most this far away would be a neighbour of the training sample.
+        self._reach = np.where(indices >= 0, distances, 0.0).max(axis=1)
         # A training item has, on average, this much attraction and repulsion.
         self._repulsive_items = np.sort(
             random_state.choice(n, min(n, _N_REPULSIVE), replace=False)
@@ -444,11 +446,12 @@ class PreserveNeighbors(BaseEmbedding):
         out[same] = self.embedding_[indices[same, 0]]
         if not same.all():
             attract, repel, _ = self._problem_parts()
-            # every neighbour counts as a mutual one, as it does on average in training
+            near = indices[~same]
+            mutual = distances[~same] <= self._reach[near]
             out[~same] = place(
                 self.embedding_,
-                indices[~same],
-                np.where(indices[~same] >= 0, 2.0, 0.0),
+                near,
+                np.where(near >= 0, 1.0 + mutual, 0.0),
                 attract,
                 repel,
                 self._repulsive_items,
