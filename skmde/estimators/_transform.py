@@ -17,7 +17,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy import sparse
 
 from skmde._jit import jit
 from skmde.core.anchored_distortion import AnchoredDistortion
@@ -29,9 +28,6 @@ from skmde.exceptions import ConvergenceWarning
 _FLOOR = 1e-10
 # How far an item may go from the centre of the embedding, in radii or, if more, in units.
 _LEASH = 100.0
-# Pairs of data rows compared at once, and the features looked at first.
-_PAIRS = 65536
-_PROBES = 32
 
 
 @jit()
@@ -274,77 +270,3 @@ def place(
         )
     X += center
     return X
-
-
-def matching_training_row(X_new, X_train, candidate_indices):
-    """Find the training rows that new rows are copies of.
-
-    Parameters
-    ----------
-    X_new : {ndarray, sparse matrix} of shape (q, n_features)
-        New rows.
-    X_train : {ndarray, sparse matrix} of shape (n_train, n_features)
-        Training rows.
-    candidate_indices : array-like of int of shape (q, k)
-        The training rows that each new row is compared with, such as its nearest neighbours; -1
-        where one is missing.
-
-    Returns
-    -------
-    index : int64 ndarray of shape (q,)
-        The lowest candidate whose row equals the new row in every feature; -1 if none does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skmde.estimators._transform import matching_training_row
-    >>> X_train = np.array([[0.0, 1.0], [2.0, 3.0], [2.0, 3.0]])
-    >>> matching_training_row(np.array([[2.0, 3.0], [2.0, 1.0]]), X_train, [[2, 1], [0, 1]])
-    array([ 1, -1])
-    """
-    candidates = np.asarray(candidate_indices, dtype=np.int64)
-    is_sparse = sparse.issparse(X_new) or sparse.issparse(X_train)
-    equal = _equal_sparse_rows if is_sparse else _equal_dense_rows
-    none = X_train.shape[0]
-    index = np.full(candidates.shape[0], none)
-    row, column = np.nonzero(candidates >= 0)
-    for begin in range(0, row.size, _PAIRS):
-        pairs = slice(begin, begin + _PAIRS)
-        r, j = row[pairs], candidates[row[pairs], column[pairs]]
-        same = equal(X_new, X_train, r, j)
-        np.minimum.at(index, r[same], j[same])
-    index[index == none] = -1
-    return index
-
-
-def _equal_dense_rows(A, B, r, j):
-    """Whether A[r] == B[j], pair by pair."""
-    probes = np.linspace(0, A.shape[1] - 1, min(A.shape[1], _PROBES)).astype(np.int64)
-    same = (A[r[:, None], probes] == B[j[:, None], probes]).all(axis=1)
-    # Few pairs pass the probes, so few rows are read in full.
-    passed = np.flatnonzero(same)
-    step = max(1, _PAIRS * _PROBES // max(A.shape[1], 1))
-    for begin in range(0, passed.size, step):
-        e = passed[begin : begin + step]
-        same[e] = (A[r[e]] == B[j[e]]).all(axis=1)
-    return same
-
-
-def _equal_sparse_rows(A, B, r, j):
-    """The same for sparse rows; stored zeros and the order of entries do not count."""
-    (A, r), (B, j) = _used_rows(A, r), _used_rows(B, j)
-    same = np.diff(A.indptr)[r] == np.diff(B.indptr)[j]
-    e = np.flatnonzero(same)
-    difference = A[r[e]] - B[j[e]]
-    difference.eliminate_zeros()
-    same[e] = np.diff(difference.indptr) == 0
-    return same
-
-
-def _used_rows(M, rows):
-    """The rows in use, as a canonical CSR copy, and where each of ``rows`` is in it."""
-    used, position = np.unique(rows, return_inverse=True)
-    M = sparse.csr_array(M)[used]
-    M.sum_duplicates()
-    M.eliminate_zeros()
-    return M, position

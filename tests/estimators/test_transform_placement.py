@@ -5,11 +5,10 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from scipy import sparse
 from scipy.optimize import minimize
 
 from skmde._distortion import CallablePenalty
-from skmde.estimators._transform import matching_training_row, place
+from skmde.estimators._transform import place
 from skmde.exceptions import ConvergenceWarning
 from skmde.penalties import (
     Barrier,
@@ -266,49 +265,3 @@ def test_weights_that_make_no_sense_are_refused(bad):
 def test_neighbours_that_do_not_exist_are_refused():
     with pytest.raises(ValueError, match=r"number of training items, 3; got 3"):
         place(np.zeros((3, 2)), [[0, 3]], [[1.0, 1.0]], Log1p())
-
-
-FORMATS = {
-    "dense": np.asarray,
-    "float32": lambda X: np.asarray(X, dtype=np.float32),
-    "csr_matrix": sparse.csr_matrix,
-    "csr_array": sparse.csr_array,
-    "csc": sparse.csc_matrix,
-}
-
-
-@pytest.mark.parametrize("new", FORMATS)
-@pytest.mark.parametrize("train", FORMATS)
-@pytest.mark.parametrize("p", [1, 7, 200])
-def test_copies_of_training_rows_are_found(new, train, p):
-    rng = np.random.default_rng(p)
-    X_train = rng.integers(0, 3, size=(60, p)).astype(float)
-    X_train[10] = X_train[40] = X_train[3]
-    X_new = np.vstack([X_train[[3, 7, 55, 9]], X_train[[20, 21]]])
-    X_new[5, -1] += 0.5
-    candidates = np.array(
-        [[40, 10, 5], [7, 1, 2], [-1, 55, -1], [1, 2, -1], [20, -1, -1], [21, 20, 22]]
-    )
-    equal = (X_new[:, None] == X_train[candidates]).all(-1) & (candidates >= 0)
-    expected = np.where(equal, candidates, 60).min(axis=1)
-    expected[expected == 60] = -1
-    assert expected[0] == 10 and expected[4] == 20 and expected[5] == -1
-    A, B = FORMATS[new](X_new), FORMATS[train](X_train)
-    np.testing.assert_array_equal(matching_training_row(A, B, candidates), expected)
-
-
-def test_stored_zeros_and_the_order_of_entries_do_not_matter_and_stay():
-    A = sparse.csr_matrix(([2.0, 0.0, 1.0], [3, 1, 0], [0, 3]), shape=(1, 4))
-    B = sparse.csr_matrix(([1.0, 1.0, 1.0, 5.0], [0, 3, 3, 1], [0, 3, 4]), shape=(2, 4))
-    assert matching_training_row(A, B, [[1, 0]]).tolist() == [0]
-    assert A.indices.tolist() == [3, 1, 0] and B.nnz == 4
-
-
-def test_rows_that_differ_in_one_feature_only_are_told_apart():
-    X_train = np.zeros((300, 500))
-    X_train[np.arange(300), np.arange(300)] = 1.0
-    X_new = X_train.copy()
-    X_new[np.arange(300), 499 - np.arange(300)] += 1e-12
-    every = np.tile(np.arange(300), (300, 1))
-    assert (matching_training_row(X_new, X_train, every) == -1).all()
-    np.testing.assert_array_equal(matching_training_row(X_train, X_train, every), np.arange(300))
