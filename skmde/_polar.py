@@ -221,7 +221,8 @@ def _prepare(Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]
         offset = size
         Z = centered(Z)
         mean, moment, size = _moments(Z)
-        if size <= torch.finfo(Z.dtype).eps ** 2 * offset:  # equal rows, and rounding
+        # Equal rows leave rounding, the same in each: no extent.
+        if size - float(mean @ mean) <= torch.finfo(Z.dtype).eps ** 2 * offset:
             return torch.zeros_like(Z), torch.zeros_like(mean), torch.zeros_like(moment)
     return Z, mean, moment - torch.outer(mean, mean)
 
