@@ -90,7 +90,7 @@ def nearest_stored(rows, columns, distances, n_rows, k):
     distances : ndarray of shape (n_entries,), float
     n_rows : int
     k : int or None
-        None keeps all; the tables are then as wide as the longest row.
+        None keeps all; the tables are then as wide as the longest row, and at least one column.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def nearest_stored(rows, columns, distances, n_rows, k):
     counts = np.bincount(rows, minlength=n_rows)
     rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     if k is None:
-        k = int(counts.max(initial=0))
+        k = max(1, int(counts.max(initial=0)))
     indices = np.full((n_rows, k), -1, np.int32)
     values = np.full((n_rows, k), np.inf)
     keep = rank < k

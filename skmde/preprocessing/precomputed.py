@@ -207,7 +207,7 @@ def _check_distances(values):
         )
     if smallest < 0:
         raise ValueError(
-            f"Precomputed distances must not be negative, got {smallest}. "
+            f"Negative values in data: precomputed distances must not be negative, got {smallest}. "
             "Are these similarities? Convert them to distances first."
         )
 
