@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
+import warnings
 
 import numpy as np
+import torch
 
+import skmde
 from skmde._sklearn_compat import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -22,8 +25,6 @@ logger = logging.getLogger("skmde")
 class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of the estimators; not for direct use."""
 
-    _doc_link_module = "skmde"
-
     @property
     def _n_features_out(self):
         return self.embedding_.shape[1]
@@ -34,7 +35,12 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._is_precomputed()
+        precomputed = self._is_precomputed()
+        tags.input_tags.pairwise = precomputed
+        tags.input_tags.positive_only = precomputed
+        # scikit-learn has one tag for all that is not finite. NaN is an error here, but infinity
+        # is the distance of a pair that is not connected, so nobody may refuse it beforehand.
+        tags.input_tags.allow_nan = precomputed
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -60,6 +66,22 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         return self.fit(X, y, **fit_params).embedding_
 
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {**state, "_skmde_version": skmde.__version__}
+
+    def __setstate__(self, state):
+        state = dict(state)
+        version = state.pop("_skmde_version", "unknown")
+        if version != skmde.__version__:
+            warnings.warn(
+                f"This {type(self).__name__} was pickled by skmde {version} and is read by "
+                f"skmde {skmde.__version__}; if it misbehaves, fit it again.",
+                UserWarning,
+                stacklevel=2,
+            )
+        super().__setstate__(state)
+
     @contextlib.contextmanager
     def _all_or_nothing(self):
         """If a fit ends early, by an error or by Ctrl-C, leave the estimator as it was."""
@@ -77,9 +99,15 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Integers stay integers: how they become floats is the neighbour search's business, which
         does it a block at a time.
         """
-        return validate_data(
+        X = as_host_array(X)
+        if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+            raise ValueError(
+                f"X is a masked array with {np.ma.count_masked(X)} masked entries, which would be "
+                "missing values; fill them or leave their rows out."
+            )
+        X = validate_data(
             self,
-            as_host_array(X),
+            X,
             reset=reset,
             accept_sparse=["csr", "csc", "coo"],
             dtype="numeric",
@@ -87,6 +115,9 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             # an infinite distance stands for a pair that is not connected
             ensure_all_finite=not self._is_precomputed(),
         )
+        if X.dtype.kind not in "fiub":
+            raise ValueError(f"X must hold numbers; got dtype {X.dtype}. Convert it first.")
+        return X
 
     def _check_fitted(self):
         check_is_fitted(self)
@@ -94,9 +125,28 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
 def as_host_array(X):
     """A tensor, on whatever device, as a numpy array; everything else as it is."""
-    if hasattr(X, "detach") and hasattr(X, "cpu"):
-        return X.detach().cpu().numpy()
+    if isinstance(X, torch.Tensor):
+        X = X.detach().cpu()
+        # numpy has no bfloat16
+        return (X.float() if X.dtype == torch.bfloat16 else X).numpy()
     return X
+
+
+def checked_pair(X):
+    """The pair (indices, distances) of neighbour tables as arrays, one row for each sample."""
+    if len(X) != 2:
+        raise ValueError(
+            "A tuple given as X must be a pair (indices, distances) of neighbour tables; got "
+            f"{len(X)} entries. For a matrix of distances pass an array."
+        )
+    tables = tuple(np.asarray(as_host_array(table)) for table in X)
+    for name, table in zip(("indices", "distances"), tables, strict=True):
+        if table.ndim != 2 or table.dtype.kind not in "fiu" or table.size == 0:
+            raise ValueError(
+                f"X is a pair (indices, distances) of neighbour tables; the {name} must be numbers "
+                f"of shape (n_samples, k), got dtype {table.dtype} and shape {table.shape}."
+            )
+    return tables
 
 
 def output_dtype(X):

@@ -7,9 +7,9 @@ scale on which the default penalties act.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.decomposition import PCA
 
-from skmde.core.eigen import fix_signs, laplacian_embedding, small_laplacian_embedding
+from skmde.core.eigen import laplacian_embedding, small_laplacian_embedding
+from skmde.estimators._pca import principal_scores
 from skmde.preprocessing.graphs import connected_components, pack_components
 
 _SMALL = 50  # items up to which an eigendecomposition of the whole Laplacian costs nothing
@@ -67,29 +67,15 @@ def _part_layout(graph, n_components, n_threads):
 
 
 def pca_start(X, n_components, random_state):
-    """First principal components of the data, each scaled to about unit size.
+    """First principal components of the data, scaled to about unit size.
 
     Columns beyond the rank of the data hold seeded noise of a hundredth of that size.
     """
-    n_pca = min(n_components, *X.shape)
-    scores = PCA(n_pca, random_state=random_state).fit_transform(_centred(X))
-    start = np.zeros((X.shape[0], n_components))
-    start[:, :n_pca] = fix_signs(scores)
     rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-    start = _unit_size(start)
+    start = _unit_size(principal_scores(X, n_components, rng))
     flat = np.ptp(start, axis=0) <= 1e-6
     start[:, flat] = 0.01 * rng.standard_normal((X.shape[0], int(flat.sum())))
-    return start.astype(np.float32)
-
-
-def _centred(X):
-    """Data of unit size around its mean, so that no scale of it can overflow a square."""
-    if not isinstance(X, np.ndarray):
-        X = X.toarray() if X.shape[0] * X.shape[1] < 1 << 24 else X
-    if not isinstance(X, np.ndarray):
-        return X
-    X = X - X.mean(axis=0, dtype=np.float64)
-    return X / (np.abs(X).max() or 1.0)
+    return start
 
 
 def random_start(n_samples, n_components, random_state):
@@ -98,17 +84,39 @@ def random_start(n_samples, n_components, random_state):
     return rng.standard_normal((n_samples, n_components), dtype=np.float32)
 
 
-def given_start(init, n_samples, n_components):
-    """An array from the user, checked."""
-    start = np.array(init, dtype=np.float32)
+def given_start(init, n_samples, n_components, *, movable=True):
+    """An array from the user, checked.
+
+    If it may be moved, its mean is subtracted before it becomes float32, and a size so far from
+    1 that the penalties are flat or infinite there (root mean square below 1e-4 or above 1e4)
+    is brought to 1.
+    """
+    if np.iscomplexobj(init):
+        raise ValueError("init holds complex numbers; give real ones.")
+    start = np.array(init, dtype=np.float64)
     if start.shape != (n_samples, n_components):
         raise ValueError(
             f"init must have shape ({n_samples}, {n_components}), one row per sample and one "
             f"column per component; got {start.shape}."
         )
-    if not np.isfinite(start).all():
-        raise ValueError("init holds NaN or infinite entries.")
-    return start
+    largest = np.abs(start).max()
+    if not np.isfinite(largest):
+        raise ValueError(
+            f"init holds {np.count_nonzero(~np.isfinite(start))} entries that are NaN or infinite; "
+            "replace them, or choose init='quadratic'."
+        )
+    if movable:
+        unit = float(largest) or 1.0
+        shape = start / unit - (start / unit).mean(axis=0)
+        rms = unit * np.sqrt(np.mean(shape**2))
+        if not 1e-4 <= rms <= 1e4:
+            return _unit_size(shape)
+        return (start - start.mean(axis=0)).astype(np.float32)
+    if largest > np.finfo(np.float32).max:
+        raise ValueError(
+            f"init holds entries as large as {largest:.3g}, beyond the range of float32; scale it."
+        )
+    return start.astype(np.float32)
 
 
 def separate_coincident(X, random_state):

@@ -16,7 +16,13 @@ from skmde.constraints import Centered, Constraint, Standardized, resolve_constr
 from skmde.core.device import resolve_device
 from skmde.core.kernels._threads import count_threads
 from skmde.core.problem import MDE
-from skmde.estimators._base import BaseEmbedding, as_host_array, output_dtype, stage
+from skmde.estimators._base import (
+    BaseEmbedding,
+    as_host_array,
+    checked_pair,
+    output_dtype,
+    stage,
+)
 from skmde.estimators._init import (
     given_start,
     pca_start,
@@ -24,12 +30,13 @@ from skmde.estimators._init import (
     random_start,
     separate_coincident,
 )
+from skmde.estimators._known_rows import KnownRows
+from skmde.estimators._repulsion import repulsive_pairs
 from skmde.estimators._transform import place
 from skmde.penalties import PENALTIES
 from skmde.preprocessing._selection import drop_far
 from skmde.preprocessing.neighbors import ALGORITHMS, nearest_neighbors
 from skmde.preprocessing.precomputed import precomputed_queries
-from skmde.preprocessing.sampling import all_edges, sample_dissimilar
 from skmde.preprocessing.weights import edges_from_graph, neighbor_graph
 
 # Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.
@@ -51,7 +58,7 @@ class PreserveNeighbors(BaseEmbedding):
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the embedding.
+        Dimension of the embedding: less than the number of samples, or 2.
     n_neighbors : int, default=None
         Number of neighbours of each sample. None takes a share of 1% of all pairs, but at least
         5 and at most 15; with a precomputed sparse graph, all that it stores; with
@@ -78,12 +85,15 @@ class PreserveNeighbors(BaseEmbedding):
         Further parameters of the metric.
     max_distance : float, default=None
         Samples farther apart than this, in the units of the metric, are no neighbours.
-    neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
-        How neighbours are searched. "auto" compares all pairs where that is cheap; else it takes
-        faiss if that is installed and the metric is Euclidean or cosine, and pynndescent otherwise.
+    neighbors_algorithm : {"auto", "exact", "ivf", "faiss", "pynndescent", "torch"}, default="auto"
+        How neighbours are searched. "auto" compares all pairs ("exact") where that is cheap; else
+        it takes inverted lists ("ivf") for Euclidean, cosine and correlation distances between
+        dense samples, and pynndescent for others. "torch" compares all pairs on `device`.
     init : {"quadratic", "pca", "random"} or array of shape (n_samples, n_components), \
             default="quadratic"
-        Starting point. "quadratic" is the spectral embedding of the neighbour graph.
+        Starting point. "quadratic" is the spectral embedding of the neighbour graph. An array is
+        centred, and if its size is beyond 1e-4 to 1e4, where penalties are flat, scaled to 1,
+        unless the constraint is one that depends on where the embedding lies.
     max_iter : int, default=300
         Largest number of iterations.
     tol : float, default=1e-5
@@ -93,7 +103,7 @@ class PreserveNeighbors(BaseEmbedding):
     random_state : int, RandomState instance or None, default=None
         Seeds the repulsive pairs, approximate neighbours and random starting points. With an
         integer, fits of the same data on one machine are equal to the last bit, for any
-        number of threads.
+        number of threads. None draws a fresh seed; numpy's global state is never used.
     n_jobs : int, default=None
         Limit on the number of threads; None is torch's number (``torch.get_num_threads()``).
     device : None, str or torch.device, default=None
@@ -252,23 +262,31 @@ class PreserveNeighbors(BaseEmbedding):
         return self
 
     def _fit(self, X):
-        random_state = check_random_state(self.random_state)
+        random_state = self.random_state
+        if random_state is None:
+            random_state = np.random.RandomState()  # seeded by the system
+        random_state = check_random_state(random_state)
         device = resolve_device(self.device)
         n_threads = count_threads(self.n_jobs)
+        self._check_parameters()
         attract, repel, constraint = self._problem_parts()
         with stage("neighbors"):
-            X, indices, distances, index = self._training_neighbors(X, random_state)
+            X, indices, distances, index = self._training_neighbors(X, random_state, device)
         n = indices.shape[0]
         self._check_size(n, constraint)
         with stage("edges"):
             graph = neighbor_graph(indices, distances)
             edges, weights = edges_from_graph(graph)
+            self._check_edges(edges)
             if repel is not None:
-                dissimilar = self._dissimilar_pairs(n, edges, constraint, random_state)
+                fraction = self.repulsive_fraction
+                if fraction is None:
+                    fraction = 0.5 if isinstance(constraint, Standardized) else 1.0
+                dissimilar = repulsive_pairs(graph, edges, fraction, random_state)
                 edges = np.concatenate([edges, dissimilar])
                 weights = np.concatenate([weights, np.full(len(dissimilar), -1, np.float32)])
         with stage("init"):
-            start = self._starting_point(X, graph, n, random_state, n_threads)
+            start = self._starting_point(X, graph, constraint, random_state, n_threads)
         with stage("solve"):
             problem = MDE(
                 n,
@@ -297,6 +315,7 @@ class PreserveNeighbors(BaseEmbedding):
         self.n_iter_ = problem.result.n_iter
         self.history_ = problem.result.history.as_arrays()
         self._index = index
+        self._known_rows = None if self._is_precomputed() else KnownRows(X)
         self._n_neighbors = self._neighbors_of_unseen(indices)
         # An unseen sample at most this far away would be a neighbour of the training sample.
         self._reach = np.where(indices >= 0, distances, 0.0).max(axis=1)
@@ -321,9 +340,29 @@ class PreserveNeighbors(BaseEmbedding):
             )
         return attract, repel, constraint
 
-    def _training_neighbors(self, X, random_state):
+    def _check_parameters(self):
+        """What scikit-learn's check of one parameter at a time cannot see."""
+        if isinstance(self.n_components, bool):
+            raise ValueError(
+                f"n_components must be an integer, not a truth value; got {self.n_components}."
+            )
+        if isinstance(self.init, str) and self.init == "pca" and self._is_precomputed():
+            raise ValueError(
+                "init='pca' needs the data, but metric='precomputed' gives distances only; use "
+                "init='quadratic', 'random' or an array."
+            )
+        for callback in self.callbacks or ():
+            if not callable(callback):
+                raise ValueError(
+                    f"callbacks must be a list of functions of the solver's state; got "
+                    f"{callback!r} among them."
+                )
+
+    def _training_neighbors(self, X, random_state, device):
         if self._is_pair(X):
+            X = checked_pair(X)
             self.n_features_in_ = len(X[0])
+            self.__dict__.pop("feature_names_in_", None)
         else:
             X = self._validated(X, reset=True)
         n_neighbors = self.n_neighbors
@@ -339,7 +378,7 @@ class PreserveNeighbors(BaseEmbedding):
             max_distance=self.max_distance,
             random_state=random_state.randint(np.iinfo(np.int32).max),
             n_jobs=self.n_jobs,
-            device=self.device,
+            device=device,
         )
         return X, indices, distances, index
 
@@ -347,36 +386,32 @@ class PreserveNeighbors(BaseEmbedding):
         return self._is_precomputed() and isinstance(X, tuple)
 
     def _check_size(self, n, constraint):
-        constraint.validate(n, self.n_components)
-        if self.n_components >= n:
+        m = self.n_components
+        if n < 2:
+            raise ValueError(f"X holds the neighbours of {n} sample; at least 2 are required.")
+        constraint.validate(n, m)
+        if m > max(n - 1, 2):
             raise ValueError(
-                f"n_components={self.n_components} must be less than the number of samples; got "
-                f"n_samples={n}."
+                f"n_components={m} must be less than the number of samples, n_samples={n}; use at "
+                f"most {max(n - 1, 2)}."
             )
 
-    def _dissimilar_pairs(self, n, edges, constraint, random_state):
-        fraction = self.repulsive_fraction
-        if fraction is None:
-            fraction = 0.5 if isinstance(constraint, Standardized) else 1.0
-        wanted = max(1, round(fraction * len(edges)))
-        seed = random_state.randint(np.iinfo(np.int32).max)
-        pairs = sample_dissimilar(n, wanted, edges, random_state=seed)
-        # With next to no pairs left that are not neighbours, nothing would keep the samples
-        # apart: then all pairs repel, neighbours too.
-        return all_edges(n) if len(pairs) < min(n, wanted) else pairs
+    def _check_edges(self, edges):
+        if len(edges) == 0:
+            reason = "X holds no finite distance between two samples"
+            if self.max_distance is not None:
+                reason = f"none are within max_distance={self.max_distance} of each other; raise it"
+            raise ValueError(f"No two samples are neighbours: {reason}.")
 
-    def _starting_point(self, X, graph, n, random_state, n_threads):
+    def _starting_point(self, X, graph, constraint, random_state, n_threads):
+        n = graph.shape[0]
         if not isinstance(self.init, str):
-            start = given_start(as_host_array(self.init), n, self.n_components)
+            movable = isinstance(constraint, Centered | Standardized)
+            start = given_start(as_host_array(self.init), n, self.n_components, movable=movable)
         elif self.init == "quadratic":
             start = quadratic_start(graph, self.n_components, n_threads)
         elif self.init == "random":
             start = random_start(n, self.n_components, random_state)
-        elif self._is_precomputed():
-            raise ValueError(
-                "init='pca' needs the data, but metric='precomputed' gives distances only; use "
-                "init='quadratic', 'random' or an array."
-            )
         else:
             start = pca_start(X, self.n_components, random_state)
         return separate_coincident(start, random_state)
@@ -393,7 +428,8 @@ class PreserveNeighbors(BaseEmbedding):
         Each sample goes where its own average distortion to the training samples is least:
         attracted by its nearest neighbours among them, and repelled by a set of them that was
         drawn by `fit`. Samples do not influence each other, so a row's place does not depend on
-        the rest of X. A sample at distance 0 from a training sample gets that sample's place.
+        the rest of X. A sample that equals a training sample, or is at distance 0 from one, gets
+        that sample's place; one without neighbours gets the mean of all places.
 
         Parameters
         ----------
@@ -419,10 +455,12 @@ class PreserveNeighbors(BaseEmbedding):
         """
         self._check_fitted()
         X, indices, distances = self._unseen_neighbors(X)
-        return self._place(indices, distances).astype(output_dtype(X), copy=False)
+        return self._place(X, indices, distances).astype(output_dtype(X), copy=False)
 
     def _unseen_neighbors(self, X):
-        if not self._is_pair(X):
+        if self._is_pair(X):
+            X = checked_pair(X)
+        else:
             X = self._validated(X, reset=False)
         if self._is_precomputed():
             stores_neighbors = self._is_pair(X) or sp.issparse(X)
@@ -438,12 +476,16 @@ class PreserveNeighbors(BaseEmbedding):
             indices, distances = drop_far(indices, distances, self.max_distance)
         return X, indices, distances
 
-    def _place(self, indices, distances):
+    def _place(self, X, indices, distances):
         """Vectors of unseen samples, given their neighbours; float64."""
         n = self.embedding_.shape[0]
-        same = (indices[:, 0] >= 0) & (distances[:, 0] == 0)
+        twin = np.where(distances[:, 0] == 0, indices[:, 0], -1)
+        if self._known_rows is not None:
+            known = self._known_rows.find(X)
+            twin = np.where(known >= 0, known, twin)
+        same = twin >= 0
         out = np.empty((indices.shape[0], self.embedding_.shape[1]))
-        out[same] = self.embedding_[indices[same, 0]]
+        out[same] = self.embedding_[twin[same]]
         if not same.all():
             attract, repel, _ = self._problem_parts()
             near = indices[~same]
@@ -482,8 +524,8 @@ class PreserveNeighbors(BaseEmbedding):
             Between 0 and 1.
         """
         self._check_fitted()
-        _, indices, distances = self._unseen_neighbors(X)
-        places = self._place(indices, distances)
+        X, indices, distances = self._unseen_neighbors(X)
+        places = self._place(X, indices, distances)
         k = min(indices.shape[1], self.embedding_.shape[0])
         search = NearestNeighbors(n_neighbors=k).fit(self.embedding_)
         near = search.kneighbors(places, return_distance=False)
