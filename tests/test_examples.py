@@ -20,8 +20,11 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def _run(script, *arguments):
-    # The package under test, installed or not.
-    environment = {**os.environ, "PYTHONPATH": str(Path(skmde.__file__).parents[1])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(skmde.__file__).parents[1]),  # the package under test
+        "OMP_WAIT_POLICY": "PASSIVE",  # t-SNE's threads spin for a minute on a busy machine
+    }
     command = [sys.executable, EXAMPLES / script, *arguments]
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert result.returncode == 0, result.stderr
