@@ -48,6 +48,12 @@ def _powers(d: Any, a: Any, z: Any) -> None:
 
 
 @jit(fastmath=CONTRACT)
+def _lowest_power(d: Any, a: Any) -> Any:
+    """The power of the floor: max(d^a, it) is the power of the floored distance."""
+    return d.dtype.type(_FLOOR**a)
+
+
+@jit(fastmath=CONTRACT)
 def _distances(d2: Any, d: Any, floored: Any) -> None:
     floor = d2.dtype.type(_FLOOR)
     for k in range(d2.shape[0]):
@@ -58,12 +64,12 @@ def _distances(d2: Any, d: Any, floored: Any) -> None:
 
 @jit(fastmath=CONTRACT)
 def _power(a: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
-    _powers(D, a, slope)
-    small = d.dtype.type(0)
+    zero, lowest = d.dtype.type(0), _lowest_power(d, a)
+    _powers(d, a, slope)
     for k in range(d.shape[0]):
-        z = slope[k]
-        value[k] = z if d[k] > small else small
-        slope[k] = a * (z / D[k]) / D[k]
+        z = slope[k] if d[k] > zero else zero
+        value[k] = z
+        slope[k] = a * (max(z, lowest) / D[k]) / D[k]
 
 
 @jit(fastmath=CONTRACT)
@@ -87,25 +93,25 @@ def _logistic(a: Any, b: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
 
 @jit(fastmath=CONTRACT)
 def _log1p_small(a: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
-    # d^a cannot overflow: a <= 2 and d^2 is a number
-    one = d.dtype.type(1)
-    _powers(D, a, value)
+    # Neither d^a nor D^2 can overflow: a <= 2, and d^2 is a number.
+    one, zero, lowest = d.dtype.type(1), d.dtype.type(0), _lowest_power(d, a)
+    _powers(d, a, value)
     for k in range(d.shape[0]):
-        z = value[k]
+        z = value[k] if d[k] > zero else zero
         value[k] = log1p(z)
-        slope[k] = a * (z / D[k]) / ((one + z) * D[k])
+        slope[k] = a * (max(z, lowest) / (one + z)) / (D[k] * D[k])
 
 
 @jit(fastmath=CONTRACT)
 def _log1p_large(a: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
-    one, zero = d.dtype.type(1), d.dtype.type(0)
+    one, zero, lowest = d.dtype.type(1), d.dtype.type(0), _lowest_power(d, a)
     for k in range(d.shape[0]):
-        value[k] = min(D[k], one / D[k])
+        value[k] = min(d[k], one / D[k])
     _powers(value, a, slope)
     for k in range(d.shape[0]):
-        far, z = D[k] > one, slope[k]
+        far, z = D[k] > one, slope[k] if d[k] > zero else zero
         value[k] = log1p(z) + (a * log(D[k]) if far else zero)
-        slope[k] = a * (one if far else z) / (one + z) / D[k] / D[k]
+        slope[k] = a * (one if far else max(z, lowest)) / (one + z) / D[k] / D[k]
 
 
 @jit(fastmath=CONTRACT)
@@ -126,7 +132,7 @@ def _log(a: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
         y, e = -expm1(-z), exp(-z)
         # for e near 0, y is 1 to the last bit or two; what rounding took from it is e's part
         value[k] = value[k] + ((-e - (y - one)) / y if y > half else zero)
-        rate = z * (e / y) if z > tiny else one
+        rate = z * (e / y) if z > tiny else one - half * z
         slope[k] = a * (rate if e > zero else zero) / D[k] / D[k]
 
 
@@ -196,15 +202,20 @@ def _squared(d: Any, D: Any, t: Any, value: Any, slope: Any) -> None:
 
 @jit(fastmath=CONTRACT)
 def _weighted_squared(a: Any, d: Any, D: Any, t: Any, value: Any, slope: Any) -> None:
+    # kappa itself is not formed: 1 / t^2 may overflow where (r / t)^2 does not
     two, one, zero = d.dtype.type(2), d.dtype.type(1), d.dtype.type(0)
-    for k in range(d.shape[0]):
-        value[k] = one / t[k] if t[k] > zero else one
-    _powers(value, a, slope)
-    for k in range(d.shape[0]):
-        kappa = slope[k]
-        r = d[k] - t[k]
-        value[k] = kappa * r * r
-        slope[k] = two * kappa * (D[k] - t[k]) / D[k]
+    if a == two:
+        for k in range(d.shape[0]):
+            unit = t[k] if t[k] > zero else one
+            q = (d[k] - t[k]) / unit
+            value[k] = q * q
+            slope[k] = two * ((D[k] - t[k]) / D[k]) / unit / unit
+    else:
+        for k in range(d.shape[0]):
+            unit = t[k] if t[k] > zero else one
+            r = d[k] - t[k]
+            value[k] = r / unit * r
+            slope[k] = two * ((D[k] - t[k]) / D[k]) / unit
 
 
 @jit(fastmath=CONTRACT)
@@ -259,17 +270,17 @@ def _soft_fractional(a: Any, d: Any, D: Any, t: Any, value: Any, slope: Any) -> 
     for k in range(d.shape[0]):
         target = t[k] if t[k] > zero else one
         B = max(d[k], floor * target)
-        v = target / B
-        y = half * a * (B / target - v)
+        v, s, q = target / B, (B - target) / B, (B - target) / target
+        y = half * a * (q + s)
         x = abs(y)
-        q = expm1(-two * x)
-        # log cosh y; near 0 its expansion is exact to the last bit where the sum would cancel
-        cosh = half * x * x if x < d.dtype.type(1e-3) else x + log1p(exp(-two * x)) - log2
-        tanh = -q / (two + q)
+        # log cosh x from e = exp(-x) - 1: cosh x - 1 = e^2 / (2 (1 + e)), used where it is small
+        near, e = x < one, expm1(-x)
+        term = log1p(half * e * e / (one + e) if near else (one + e) * (one + e))
+        cosh = term if near else x + term - log2
+        tanh = -e * (two + e) / (two + e * (two + e))
         T = tanh if y > zero else -tanh
-        gap = B - target
-        amount = half * (gap / B) * (gap / target) + cosh / a
-        rate = ((one - v * v) + T * (one + v * v)) / (two * target * B)
+        amount = half * q * s + cosh / a
+        rate = (s * (one + v) + T * (one + v * v)) / (two * target * B)
         value[k] = amount if t[k] > zero else d[k]
         slope[k] = rate if t[k] > zero else one / D[k]
 
@@ -288,6 +299,19 @@ def _power_loss(a: Any, d: Any, D: Any, t: Any, value: Any, slope: Any) -> None:
     _powers(value, a, D)
     for k in range(d.shape[0]):
         value[k] = D[k] if value[k] > tiny else zero
+
+
+@jit(fastmath=CONTRACT)
+def _weigh_clamped(w: Any, value: Any, slope: Any) -> None:
+    """Multiply by the weights where that, or the map, may overflow.
+
+    An infinite slope times a difference of 0 would be NaN, in the gradient of coincident items.
+    """
+    zero, limit = w.dtype.type(0), w.dtype.type(np.finfo(w.dtype).max)
+    for k in range(w.shape[0]):
+        used = w[k] != zero
+        value[k] = min(max(w[k] * value[k], -limit), limit) if used else zero
+        slope[k] = min(max(w[k] * slope[k], -limit), limit) if used else zero
 
 
 @jit(fastmath=CONTRACT)
@@ -365,6 +389,18 @@ def evaluate(
         _soft_fractional(a, d, D, t, value, slope)
     elif kind == _POWER_LOSS:
         _power_loss(a, d, D, t, value, slope)
-    for k in range(d.shape[0]):
-        value[k] *= w[k]
-        slope[k] *= w[k]
+    if (
+        kind == _CUBIC
+        or kind == _POWER
+        or kind == _INVERSE_POWER
+        or kind == _LOG_RATIO
+        or kind == _WEIGHTED_SQUARED
+        or kind == _FRACTIONAL
+        or kind == _SOFT_FRACTIONAL
+        or kind == _POWER_LOSS
+    ):
+        _weigh_clamped(w, value, slope)
+    else:
+        for k in range(d.shape[0]):
+            value[k] *= w[k]
+            slope[k] *= w[k]
