@@ -133,6 +133,26 @@ def scan_lists(queries, probes, exclude, items, ids, starts, indices, values):
                                 worst = values[q, k - 1]
 
 
+@jit()
+def select_smallest(block, indices, values):
+    """The smallest finite entries of each row of a block, sorted by (entry, column).
+
+    Parameters
+    ----------
+    block : (q, n) float64 array
+    indices, values : (q, k) int32 and float64 arrays
+        Filled with -1 and infinity; updated.
+    """
+    k = indices.shape[1]
+    for q in range(block.shape[0]):
+        worst = np.inf
+        for j in range(block.shape[1]):
+            # Columns come in order, so one that equals the worst entry comes after it.
+            if block[q, j] < worst:
+                _insert(indices[q], values[q], np.int32(j), block[q, j])
+                worst = values[q, k - 1]
+
+
 @jit(fastmath=REASSOCIATE)
 def _squared_distance(a, b):
     total = 0.0

@@ -46,6 +46,10 @@ def run_pieces(
         for start, stop in bounds:
             function(start, stop)
         return
-    with ThreadPoolExecutor(workers) as pool:
+    pool = ThreadPoolExecutor(workers)
+    try:
         for future in [pool.submit(function, start, stop) for start, stop in bounds]:
             future.result()
+    finally:
+        # After an error or Ctrl-C the pieces that have not begun are not wanted.
+        pool.shutdown(cancel_futures=True)

@@ -7,7 +7,8 @@ extreme size (`X * 1e25`) is first brought to
 
 in float64. Both steps are chosen so that they round as little as possible: `c` is a multiple of
 a power of two of the data's own spread and `2^-e` is a power of two, so that integer data stays
-on a grid and equal distances stay equal. Data that is well placed already is left as it is.
+on a grid and equal distances stay equal. Data that is well placed already is left as it is; when
+it is also large, it is not copied, as scikit-learn's neighbours never copy theirs.
 
 Units: `Z` is dimensionless; a distance in `Z` times `2^e` is one in the units of `X`.
 """
@@ -25,6 +26,14 @@ _BLOCK_BYTES = 1 << 22
 
 # Rows are held this close to the centre, in spreads: squares of differences stay finite.
 _REACH = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e150}
+
+
+# Data whose largest entry is at most this many spreads loses few digits by staying in place.
+_WELL_PLACED = 64.0
+_MODERATE = (1e-6, 1e6)
+
+# Arrays beyond this size are kept by reference where nothing changes them.
+_LARGE_BYTES = 1 << 26
 
 
 def _block_rows(n_features):
@@ -77,6 +86,8 @@ class Scaling:
         mean, spread = _mean_and_spread(X, coarse)
         if spread == 0.0:
             spread = coarse
+        if 2 * largest <= _WELL_PLACED * spread and _MODERATE[0] < spread < _MODERATE[1]:
+            return cls()
         unit = _power_of_two(spread)
         center = None
         if shift:
@@ -86,12 +97,18 @@ class Scaling:
         return cls(center, unit if scale else 1.0)
 
     def apply(self, X, dtype):
-        """The scaled rows, as a new C-contiguous array (or CSR array) of `dtype`."""
+        """The scaled rows, as a C-contiguous array (or CSR array) of `dtype`.
+
+        It is a new one, but for large arrays that stay as they are.
+        """
         if sp.issparse(X):
             Z = sp.csr_array(X, dtype=np.float64, copy=True)
             Z.sum_duplicates()
             Z.data /= self.unit
             return Z.astype(dtype)
+        unchanged = self.center is None and self.unit == 1
+        if unchanged and X.dtype == dtype and X.flags.c_contiguous and X.nbytes > _LARGE_BYTES:
+            return X
         Z = np.empty(X.shape, dtype)
         step = _block_rows(X.shape[1])
         for start in range(0, len(X), step):

@@ -11,6 +11,9 @@ import numpy as np
 
 __all__ = ["drop_far", "drop_self", "nearest_columns", "nearest_stored", "sort_rows"]
 
+# Neighbours up to which keeping a short list in order is faster than sorting a whole row.
+_FEW = 256
+
 
 def sort_rows(indices, distances):
     """Sort every row by (distance, index), missing entries last; returns new arrays.
@@ -60,24 +63,20 @@ def nearest_columns(distances, k, exclude):
     indices : ndarray of shape (n_queries, k), int32
     distances : ndarray of shape (n_queries, k), float64
     """
+    from skmde.preprocessing._kernels import select_smallest
+
     n_queries, n_items = distances.shape
     rows = np.flatnonzero(exclude >= 0)
     distances[rows, exclude[rows]] = np.inf
-    width = min(k, n_items)
-    if width < n_items:
-        # argpartition alone would keep an arbitrary choice of the entries equal to the k-th.
-        last = np.partition(distances, width - 1, axis=1)[:, width - 1 : width]
-        keep = distances < last
-        ties = distances == last
-        room = width - keep.sum(axis=1, keepdims=True)
-        keep |= ties & (np.cumsum(ties, axis=1) <= room)
-        columns = np.nonzero(keep)[1].reshape(n_queries, width)
-    else:
-        columns = np.broadcast_to(np.arange(n_items), (n_queries, n_items))
-    chosen = np.take_along_axis(distances, columns, axis=1)
     indices = np.full((n_queries, k), -1, np.int32)
     values = np.full((n_queries, k), np.inf)
-    indices[:, :width], values[:, :width] = sort_rows(columns, chosen)
+    if k <= _FEW:
+        select_smallest(distances, indices, values)
+        return indices, values
+    width = min(k, n_items)
+    order = np.argsort(distances, axis=1, kind="stable")[:, :width]
+    values[:, :width] = np.take_along_axis(distances, order, axis=1)
+    indices[:, :width] = np.where(np.isfinite(values[:, :width]), order, -1)
     return indices, values
 
 

@@ -43,9 +43,10 @@ __all__ = ["ALGORITHMS", "NeighborIndex", "clamp_neighbors", "nearest_neighbors"
 
 ALGORITHMS = ("auto", "exact", "ivf", "faiss", "pynndescent", "torch")
 
-# Pairs times features up to which comparing every pair takes a second or two on two cores.
+# Pairs times features up to which every pair is compared: a second or two on two cores for the
+# compiled loop, and about as long as pynndescent compiles for scikit-learn's distances.
 _CHEAP_EUCLIDEAN = 4e10
-_CHEAP_OTHER = 5e9
+_CHEAP_OTHER = 2e10
 # scikit-learn calls a Python function for each pair.
 _CHEAP_CALLABLE = 5e6
 

@@ -7,11 +7,21 @@ import scipy.sparse as sp
 from skmde.preprocessing._scaling import Scaling, unit_rows
 
 
-def test_well_placed_data_is_left_as_it_is():
-    X = np.random.default_rng(0).standard_normal((100, 3)) * 1.2
+@pytest.mark.parametrize("factor", [1e-3, 1.0, 1e3])
+def test_well_placed_data_is_left_as_it_is(factor):
+    X = (np.random.default_rng(0).standard_normal((100, 3)) + 3) * factor
     scaling = Scaling.fit(X, shift=True, scale=True)
     assert scaling.center is None and scaling.unit == 1
-    np.testing.assert_array_equal(scaling.apply(X, np.float64), X)
+    Z = scaling.apply(X, np.float64)
+    np.testing.assert_array_equal(Z, X)
+    assert not np.shares_memory(Z, X)
+
+
+def test_large_data_that_stays_as_it_is_is_not_copied():
+    X = np.random.default_rng(0).standard_normal((17_000, 1000), np.float32)
+    assert Scaling().apply(X, np.float32) is X
+    X = X.T
+    assert Scaling().apply(X, np.float32).flags.c_contiguous
 
 
 @pytest.mark.parametrize(("shift", "factor"), [(1e8, 1.0), (-1e6, 1e3), (0.0, 1e25), (0.0, 1e-25)])
