@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from skmde._distortion import (
+    CallableLoss,
     CallablePenalty,
     Loss,
     Penalty,
@@ -114,13 +115,16 @@ class EdgeList:
                 f"deviations are distances and must be at least 0; the smallest is {delta.min()}."
             )
         attract, repel = _functions(distortion, w, delta)
-        keeps_order = isinstance(attract, CallablePenalty) and attract == repel
         side = np.zeros(p, dtype=np.int8)
-        if w is not None and not keeps_order and delta is None:
+        if w is not None and attract is not repel:
             side = (w < 0).astype(np.int8)
         low, high = pairs.min(axis=1), pairs.max(axis=1)
-        # A plain callable may carry one parameter for each edge, in the caller's order.
-        order = None if keeps_order else _sorting_order(side, low, high)
+        # A plain callable may carry one parameter for each of its edges, in the caller's order.
+        adapters = (CallablePenalty, CallableLoss)
+        if isinstance(attract, adapters) or isinstance(repel, adapters):
+            order = _sorting_order(side, np.zeros_like(side), np.zeros_like(side))
+        else:
+            order = _sorting_order(side, low, high)
         if order is not None:
             low, high, side = low[order], high[order], side[order]
             w = None if w is None else w[order]
@@ -133,7 +137,8 @@ class EdgeList:
         )
 
         def tensor(values: np.ndarray) -> torch.Tensor:
-            return torch.from_numpy(np.ascontiguousarray(values)).to(device=device, dtype=dtype)
+            # A copy: the caller may write to his arrays, or may not let us write to them.
+            return torch.tensor(values, dtype=dtype, device=device)
 
         return cls(
             i=torch.from_numpy(low.astype(np.int32)).to(device),
@@ -200,7 +205,6 @@ def _functions(
                 "deviations were given, so distortion must be one loss, not a pair of penalties."
             )
         loss = resolve_loss(distortion)
-        loss.validate()
         return loss, loss
     if isinstance(distortion, Loss):
         raise ValueError(
@@ -223,12 +227,11 @@ def _functions(
                 f"some weights are {'positive' if sign > 0 else 'negative'}, but the {kind} "
                 "penalty is None."
             )
-    attract, repel = (
-        resolve_penalty(other if function is None else function)
-        for function, other in (given, given[::-1])
+    first, second = (
+        other if function is None else function for function, other in (given, given[::-1])
     )
-    attract.validate()
-    repel.validate()
+    attract = resolve_penalty(first)
+    repel = attract if second is first else resolve_penalty(second)
     return attract, repel
 
 
