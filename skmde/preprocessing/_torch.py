@@ -7,20 +7,25 @@ taken from differences in float64 on the host.
 from __future__ import annotations
 
 import numpy as np
+import torch
 
+from skmde.preprocessing._exact import AllPairs
+from skmde.preprocessing._kernels import refine
+from skmde.preprocessing._pieces import run_pieces
 from skmde.preprocessing._search import RowSearch
 
 __all__ = ["DeviceAllPairs", "available_device"]
 
-_BLOCK_ENTRIES = 1 << 26
+_BLOCK_ENTRIES = (1 << 22, 1 << 26)  # of a block of scores, on the CPU and elsewhere
+_PIECE = 1024
+# Products of queries, rows and features up to which the CPU answers sooner than data can travel.
+_FEW = 1e9
 _SPARE = 16
 _REACH = 1e15  # squares of float32 overflow beyond 1e19
 
 
 def available_device(name):
     """The name of a device that is there, with "auto" resolved; ValueError if it is not."""
-    import torch
-
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -47,44 +52,48 @@ class DeviceAllPairs(RowSearch):
 
     def search(self, queries, k, exclude, n_jobs):
         """The nearest rows of each query; see `InvertedLists.search`."""
-        import torch
-
-        from skmde.preprocessing._kernels import refine
-        from skmde.preprocessing._pieces import run_pieces
-
-        device = torch.device(self.device)
-        if device.type == "cuda" and not torch.cuda.is_available():
-            device = torch.device("cpu")
-        n = len(self.rows)
+        if len(queries) * self.rows.size <= _FEW:
+            return AllPairs(self.rows).search(queries, k, exclude, n_jobs)
         queries = np.ascontiguousarray(queries, self.rows.dtype)
-        width = min(k + _SPARE, n)
-        candidates = np.empty((len(queries), width), np.int32)
-        items = torch.from_numpy(np.ascontiguousarray(self.rows, np.float32)).to(device)
-        norms = (items * items).sum(dim=1)
-        step = max(1, _BLOCK_ENTRIES // n)
-        for start in range(0, len(queries), step):
-            block = queries[start : start + step].clip(-_REACH, _REACH).astype(np.float32)
-            own = np.flatnonzero(exclude[start : start + step] >= 0)
-            scores = torch.addmm(
-                norms, torch.from_numpy(block).to(device), items.T, beta=1, alpha=-2
-            )
-            scores[torch.from_numpy(own), torch.from_numpy(exclude[start + own]).long()] = np.inf
-            best = torch.topk(scores, width, dim=1, largest=False, sorted=False).indices
-            candidates[start : start + step] = best.cpu().numpy()
-        candidates[candidates == exclude[:, None]] = -1
-        candidates = -np.sort(-candidates, axis=1)  # missing ones last
+        candidates = self._candidates(queries, min(k + _SPARE, len(self.rows)), exclude)
         indices = np.empty((len(queries), k), np.int32)
         squared = np.empty((len(queries), k))
 
         def piece(start, stop):
+            part = slice(start, stop)
+            nothing = np.zeros(candidates[part].shape, np.float32)  # no bound is known
             refine(
-                queries[start:stop],
-                self.rows,
-                candidates[start:stop],
-                np.zeros(candidates[start:stop].shape, np.float32),
-                indices[start:stop],
-                squared[start:stop],
+                queries[part], self.rows, candidates[part], nothing, indices[part], squared[part]
             )
 
-        run_pieces(piece, len(queries), 1024, n_jobs)
+        run_pieces(piece, len(queries), _PIECE, n_jobs)
         return indices, squared
+
+    def _candidates(self, queries, width, exclude):
+        """Indices of about the nearest rows, in no order, -1 for none at the end."""
+        device = torch.device(self.device)
+        if device.type == "cuda" and not torch.cuda.is_available():
+            device = torch.device("cpu")
+        items = _on_device(self.rows, device)
+        # Products of centred rows cancel least.
+        center = items.mean(dim=0)
+        items = items - center
+        norms = (items * items).sum(dim=1)
+        candidates = np.empty((len(queries), width), np.int32)
+        step = max(1, _BLOCK_ENTRIES[device.type != "cpu"] // len(items))
+        for start in range(0, len(queries), step):
+            part = slice(start, start + step)
+            block = _on_device(queries[part], device) - center
+            scores = torch.addmm(norms, block, items.T, alpha=-2)
+            known = np.flatnonzero(exclude[part] >= 0)
+            own = torch.from_numpy(exclude[part][known].astype(np.int64))
+            scores[torch.from_numpy(known), own] = torch.inf
+            best = torch.topk(scores, width, dim=1, largest=False, sorted=False).indices
+            candidates[part] = best.cpu().numpy()
+        candidates[candidates == exclude[:, None]] = -1
+        return -np.sort(-candidates, axis=1)
+
+
+def _on_device(rows, device):
+    rows = rows.clip(-_REACH, _REACH).astype(np.float32, copy=False)
+    return torch.from_numpy(rows).to(device)

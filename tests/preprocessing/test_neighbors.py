@@ -22,9 +22,11 @@ DENSE_SEARCHES = ["exact", "ivf", "torch", "faiss"]
 
 
 @pytest.fixture(params=DENSE_SEARCHES)
-def algorithm(request):
+def algorithm(request, monkeypatch):
     if request.param == "faiss":
         pytest.importorskip("faiss")
+    if request.param == "torch":  # whatever the size, compute on the device
+        monkeypatch.setattr("skmde.preprocessing._torch._FEW", 0)
     return request.param
 
 
@@ -425,6 +427,28 @@ def test_unknown_algorithm_is_refused():
 def test_algorithm_that_cannot_serve_the_metric_is_refused():
     with pytest.raises(ValueError, match="'manhattan'"):
         nearest_neighbors(np.eye(3), 1, metric="manhattan", algorithm="ivf")
+
+
+def test_device_names():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    expected = nearest_neighbors(X, 4)[0]
+    for device in ("auto", "cpu", torch.device("cpu"), None):
+        found = nearest_neighbors(X, 4, algorithm="torch", device=device)[0]
+        np.testing.assert_array_equal(found, expected)
+    missing = "cuda:7" if torch.cuda.is_available() else "cuda"
+    with pytest.raises(ValueError, match=f"'{missing}' is not available"):
+        nearest_neighbors(X, 4, algorithm="torch", device=missing)
+
+
+def test_few_queries_do_not_travel_to_the_device(cloud, monkeypatch):
+    monkeypatch.setattr("skmde.preprocessing._torch._FEW", 0)
+    index = NeighborIndex(algorithm="torch").fit(cloud)
+    travelled = index.kneighbors(cloud[:5], 6)
+    monkeypatch.setattr("skmde.preprocessing._torch._FEW", np.inf)
+    monkeypatch.setattr("skmde.preprocessing._torch._on_device", None)
+    stayed = index.kneighbors(cloud[:5], 6)
+    np.testing.assert_array_equal(stayed[0], travelled[0])
+    np.testing.assert_allclose(stayed[1], travelled[1], rtol=1e-12)
 
 
 def test_faiss_that_is_not_installed_says_how_to_get_it(monkeypatch):
