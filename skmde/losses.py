@@ -335,7 +335,7 @@ class SoftFractionalLoss(Loss):
         down = torch.sigmoid(-2 * y)
         # Clamped, since the softmax weights that multiply it may be 0.
         spread = finite((1 + v * v) / unit)
-        bend = finite(self.gamma * torch.sigmoid(2 * y) * down * spread) * spread
+        bend = self.gamma * torch.sigmoid(2 * y) * down * spread * spread
         soft = finite(finite(2 * v / near / near) * down + bend)
         return torch.where(delta == 0, 0.0, soft)
 

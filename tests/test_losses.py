@@ -63,6 +63,7 @@ CASES = [
     (PowerLoss(1.0), lambda delta, d: abs(delta - d)),
     (PowerLoss(1.5), lambda delta, d: abs(delta - d) ** mp.mpf(1.5)),
     (PowerLoss(1.9), lambda delta, d: abs(delta - d) ** mp.mpf(1.9)),
+    (PowerLoss(2.95), lambda delta, d: abs(delta - d) ** mp.mpf(2.95)),
     (PowerLoss(4.0), lambda delta, d: (delta - d) ** 4),
     (CubicLoss(), lambda delta, d: abs(delta - d) ** 3),
 ]

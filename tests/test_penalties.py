@@ -76,6 +76,7 @@ CASES = [
     (Log(0.5), _log(0.5)),
     (Log(3.0), _log(3)),
     (Log(6.0), _log(6)),
+    (Log(8.0), _log(8)),
     (InversePower(), lambda d: -1 / d),
     (InversePower(2.0), lambda d: -1 / d**2),
     (InversePower(3.0), lambda d: -1 / d**3),
