@@ -63,7 +63,7 @@ class Objective:
         for segment in edges.segments:
             kernel = segment.function.kernel_parameters()
             if kernel is None or self.device.type != "cpu":
-                self._reference.append((segment, self._incidence(segment)))
+                self._reference.append((segment, self._incidence(segment), self._block(segment)))
             else:
                 compiled.append((segment, kernel))
         self._pieces: list[tuple[Any, ...]] = []
@@ -74,6 +74,9 @@ class Objective:
         i, j = self.edges.i, self.edges.j
         run = slice(segment.start, segment.stop)
         return _torch.Incidence.of(i[run], j[run], self.n_items)
+
+    def _block(self, segment: Segment) -> int:
+        return _torch.block_of(segment.function, self.device, segment.stop - segment.start)
 
     def _plan(self, compiled: list[tuple[Segment, Any]], dtype: torch.dtype) -> None:
         """Cut the compiled segments into pieces; how many depends on the problem alone."""
@@ -107,7 +110,7 @@ class Objective:
         gradient: torch.Tensor | None = None
         if self._pieces:
             value, gradient = self._compiled(X, scale)
-        for segment, incidence in self._reference:
+        for segment, incidence, block in self._reference:
             run = slice(segment.start, segment.stop)
             t = self.edges.deviations
             total, part = _torch.value_and_gradient(
@@ -118,6 +121,7 @@ class Objective:
                 self.edges.weights[run],
                 None if t is None else t[run],
                 incidence,
+                block,
             )
             value = value + total * scale
             part = part * scale
@@ -172,6 +176,7 @@ class Objective:
                     d[run],
                     self.edges.weights[run],
                     None if t is None else t[run],
+                    self._block(segment),
                 )
             )
         return self.edges.to_callers_order(torch.cat(parts))

@@ -148,7 +148,7 @@ def test_piece_equals_the_torch_kernel_for_every_function(m, dtype):
         G = np.zeros_like(X)
         total = _numba.piece(kind, np.array([a, b], dtype), X, i, j, w, t, 0, i.size, G)
         want, gradient = _torch.value_and_gradient(
-            function, as_double[0], *ends, as_double[1], as_double[2], incidence
+            function, as_double[0], *ends, as_double[1], as_double[2], incidence, i.size
         )
         gradient = gradient.numpy()
         magnitude = np.abs(
@@ -157,6 +157,7 @@ def test_piece_equals_the_torch_kernel_for_every_function(m, dtype):
                 _torch.distances(as_double[0], *ends),
                 as_double[1],
                 as_double[2],
+                i.size,
             ).numpy()
         ).sum()
         assert abs(total - float(want)) <= 100 * eps * magnitude, function

@@ -93,7 +93,9 @@ def test_gradient_equals_central_differences_for_every_function(compiled):
 
 def reference(problem):
     """The same problem, all of it on the torch path."""
-    problem._reference = [(s, problem._incidence(s)) for s in problem.edges.segments]
+    problem._reference = [
+        (s, problem._incidence(s), problem._block(s)) for s in problem.edges.segments
+    ]
     problem._pieces = []
     return problem
 
@@ -254,3 +256,48 @@ def test_number_of_pieces_is_bounded(monkeypatch):
     monkeypatch.setattr(objective_module, "_EDGES_PER_PIECE", 10)
     edges = random_edges(np.random.default_rng(11), 50, 5000)
     assert len(make(edges, "log1p", 2, n=50)._pieces) <= objective_module._MAX_PIECES
+
+
+@pytest.mark.parametrize(
+    ("function", "is_loss"),
+    [
+        (penalties.Logistic(), False),
+        (penalties.Log(exponent=2.5), False),
+        (losses.SoftFractionalLoss(), True),
+        (lambda d: torch.log1p(d**1.3), False),
+        (lambda delta, d: torch.tanh(d - delta) ** 2 + torch.nn.functional.softplus(d), True),
+    ],
+)
+def test_bits_of_the_torch_path_do_not_depend_on_torchs_threads(function, is_loss):
+    rng = np.random.default_rng(12)
+    n, p = 500, 150_011
+    edges = random_edges(rng, n, p)
+    w, delta = rng.gamma(2.0, size=(2, len(edges))).astype(np.float32)
+    extra = {"deviations": delta} if is_loss else {}
+    X = torch.from_numpy(rng.normal(size=(n, 2)).astype(np.float32))
+    edge_list = EdgeList.build(edges, n, function, weights=w, **extra)
+    problem = reference(Objective(edge_list, n, 2))
+    before = torch.get_num_threads()
+    results = []
+    try:
+        for n_threads in (1, 2, 3, 4):
+            torch.set_num_threads(n_threads)
+            results.append(problem.value_and_gradient(X))
+    finally:
+        torch.set_num_threads(before)
+    for value, gradient in results[1:]:
+        assert float(value) == float(results[0][0])
+        assert torch.equal(gradient, results[0][1])
+
+
+def test_long_callables_with_one_parameter_for_each_edge_see_all_edges_at_once():
+    rng = np.random.default_rng(13)
+    edges = random_edges(rng, 100, 60_000)
+    lengths = torch.from_numpy(rng.gamma(2.0, size=len(edges)))
+    X = torch.from_numpy(rng.normal(size=(100, 2)))
+    by_callable = make(edges, lambda d: (d - lengths) ** 2, 2, n=100)
+    by_loss = make(edges, "squared", 2, n=100, deviations=lengths)
+    torch.testing.assert_close(
+        by_callable.value_and_gradient(X)[1], by_loss.value_and_gradient(X)[1]
+    )
+    torch.testing.assert_close(by_callable.distortions(X), by_loss.distortions(X))

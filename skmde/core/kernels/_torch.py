@@ -3,16 +3,23 @@
 They state in a few lines what ``_numba.py`` does fast, and the tests hold the two together.
 Nothing here reads a number back to the host, and no sum depends on the order in which threads
 or a GPU's blocks finish: the gradient is summed row by row over a fixed sorting of the edges.
+
+On the CPU, torch cuts long tensors into one part for each thread, and its log and exp give other
+last bits at the end of a part than elsewhere. So functions are evaluated there on blocks that are
+too short to be cut.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
-from skmde._distortion import Loss, Penalty
+from skmde._distortion import CallableLoss, CallablePenalty, Loss, Penalty
 from skmde._reductions import dot
+
+BLOCK = 1 << 14  # edges; torch shares out tensors from twice this length on
 
 
 @dataclass(frozen=True)
@@ -50,14 +57,30 @@ def distances(X: torch.Tensor, i: torch.Tensor, j: torch.Tensor) -> torch.Tensor
     return torch.linalg.vector_norm(X[i.long()] - X[j.long()], dim=1)
 
 
+def block_of(function: Penalty | Loss, device: torch.device, n_edges: int) -> int:
+    """How many of its `n_edges` edges a function is to be given at a time.
+
+    A plain callable may hold one parameter for each edge; then it has to see all of them at once.
+    That is found out by giving it two.
+    """
+    if device.type != "cpu" or n_edges <= BLOCK:
+        return n_edges
+    two = torch.ones(2)
+    try:
+        if isinstance(function, CallablePenalty):
+            function.value(two)
+        elif isinstance(function, CallableLoss):
+            function.value(two, two)
+    except Exception:  # a user's function may raise anything
+        return n_edges
+    return BLOCK
+
+
 def distortions(
-    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, t: torch.Tensor | None
+    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, t: torch.Tensor | None, block: int
 ) -> torch.Tensor:
     """Weighted distortions at embedding distances `d`; `t` are original distances (losses)."""
-    if isinstance(function, Loss):
-        assert t is not None
-        return w * function.value(t, d)
-    return function.weighted_value(d, w)
+    return _by_block(_values, function, d, w, t, block)
 
 
 def value_and_gradient(
@@ -68,18 +91,49 @@ def value_and_gradient(
     w: torch.Tensor,
     t: torch.Tensor | None,
     incidence: Incidence,
+    block: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Sum of weighted distortions (a float64 scalar tensor) and its gradient, shape (n, m)."""
     difference = X[i.long()] - X[j.long()]
     d = torch.linalg.vector_norm(difference, dim=1)
-    if isinstance(function, Loss):
-        assert t is not None
-        slope = w * function.slope(t, d)
-    else:
-        slope = function.weighted_slope(d, w)
-    values = distortions(function, d, w, t)
+    slope = _by_block(_slopes, function, d, w, t, block)
+    values = _by_block(_values, function, d, w, t, block)
     total = dot(values, torch.ones_like(values))
     return total, incidence.rows(slope.to(X.dtype).unsqueeze(1) * difference)
+
+
+def _by_block(
+    evaluate: Callable[..., torch.Tensor],
+    function: Penalty | Loss,
+    d: torch.Tensor,
+    w: torch.Tensor,
+    t: torch.Tensor | None,
+    block: int,
+) -> torch.Tensor:
+    if block >= d.shape[0]:
+        return evaluate(function, d, w, t)
+    runs = [slice(start, start + block) for start in range(0, d.shape[0], block)]
+    return torch.cat(
+        [evaluate(function, d[run], w[run], None if t is None else t[run]) for run in runs]
+    )
+
+
+def _values(
+    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, t: torch.Tensor | None
+) -> torch.Tensor:
+    if isinstance(function, Loss):
+        assert t is not None
+        return w * function.value(t, d)
+    return function.weighted_value(d, w)
+
+
+def _slopes(
+    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, t: torch.Tensor | None
+) -> torch.Tensor:
+    if isinstance(function, Loss):
+        assert t is not None
+        return w * function.slope(t, d)
+    return function.weighted_slope(d, w)
 
 
 def history_dots(H: torch.Tensor, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
