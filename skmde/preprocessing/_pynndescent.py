@@ -85,10 +85,9 @@ class Descent(RowSearch):
                 metric=metric,
                 metric_kwds=_ordered_params(metric, metric_params, sparse),
                 n_neighbors=min(n_neighbors + 1, self.n),
-                random_state=np.random.RandomState(seed),
+                random_state=seed,
                 n_jobs=1,
             )
-            self.index.prepare()
             self._random_state = self.index.search_rng_state.copy()
 
     def search_training(self, k, n_jobs):
