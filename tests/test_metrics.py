@@ -218,6 +218,9 @@ def test_recall_of_a_sample_searches_all_items():
 def test_neighbours_leave_out_the_item_itself_and_not_its_copies():
     X = np.repeat([[0.0], [10.0], [20.0]], 4, axis=0)
     assert metrics.neighborhood_recall(X, X, 3) == 1
+    # More copies than neighbours: the search may not come upon the item itself.
+    many = np.repeat([[0.0], [10.0], [20.0]], 50, axis=0)
+    assert metrics.neighborhood_recall(many, many, 2) == 1
     # Each item's copy is found, and it is the only one there is.
     pairs = np.repeat(_normal(10, 3), 2, axis=0)
     assert metrics.neighborhood_recall(pairs, pairs + 1e-9 * _normal(20, 3, 1), 1) == 1
@@ -227,8 +230,10 @@ def test_recall_reads_distances_dense_and_sparse():
     X, embedding = _normal(40, 4), _normal(40, 4)[:, :2]
     expected = metrics.neighborhood_recall(X, embedding, 5)
     distances = squareform(pdist(X))
-    graph = NearestNeighbors(n_neighbors=5).fit(X).kneighbors_graph(mode="distance")
-    for given_distances in (distances, graph, csr_array(graph)):
+    search = NearestNeighbors(n_neighbors=9).fit(X)
+    graph = search.kneighbors_graph(mode="distance")
+    with_itself = search.kneighbors_graph(X, mode="distance")
+    for given_distances in (distances, graph, csr_array(graph), with_itself):
         found = metrics.neighborhood_recall(given_distances, embedding, 5, "precomputed")
         assert found == expected
 
@@ -241,6 +246,14 @@ def test_stored_zeros_are_neighbours_and_missing_ones_are_not_counted():
     assert metrics.neighborhood_recall(graph, embedding, 1, "precomputed") == 1
     far = [[0.0], [9.0], [8.5], [0.5]]
     assert metrics.neighborhood_recall(graph, far, 1, "precomputed") == 0
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.float16])
+def test_measures_take_any_type_of_number(dtype):
+    X = np.rint(20 * _normal(60, 6) + 100)
+    embedding = _normal(60, 2, 1)
+    for measure in (metrics.neighborhood_recall, metrics.trustworthiness):
+        assert measure(X.astype(dtype), embedding, 5) == measure(X, embedding, 5)
 
 
 def test_recall_takes_other_metrics():
