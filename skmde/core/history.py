@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from skmde._reductions import dot
 from skmde.core.kernels import _torch
 from skmde.core.kernels._threads import run_pieces
 
@@ -52,6 +53,7 @@ class PairHistory:
         self._yy = np.zeros((self.slots, self.slots))
         self._sg = np.zeros(self.slots)
         self._yg = np.zeros(self.slots)
+        self._eps = torch.finfo(like.dtype).eps
         self._pairs: list[int] = []  # slots in use, oldest first
         self._staged = 0
         shares = min(_MAX_SHARES, -(-self.length // _SHARE))
@@ -64,23 +66,27 @@ class PairHistory:
     def clear(self) -> None:
         """Forget all pairs: the next direction is steepest descent."""
         self._pairs.clear()
+        # A failed search may have left a pair that is not finite, and 0 times NaN is NaN.
+        self._H.zero_()
 
     def stage(self, s: torch.Tensor, G_new: torch.Tensor, G: torch.Tensor) -> Any:
         """Put a trial's pair in the free slot and measure all pairs against it.
 
         Returns
         -------
-        dots : tensor or array of shape (2 slots, 2)
-            Inner products of every s, then every y, with `G_new` and with the staged y. On
-            another device than the CPU they are still there.
+        dots : tensor or array of shape (2 slots + 1, 2)
+            Inner products of every s, then every y, with `G_new` and with the staged y; last
+            that of the staged s with itself, twice. On another device than the CPU they are
+            still there.
         """
         self._staged = next(k for k in range(self.slots) if k not in self._pairs)
         row_s, row_y = self._H[self._staged], self._H[self.slots + self._staged]
         torch.sub(G_new.view(-1), G.view(-1), out=row_y)
         row_s.copy_(s.view(-1))
         g, y = G_new.view(-1), row_y
+        ss = dot(row_s, row_s).repeat(1, 2)
         if not self.on_cpu:
-            return _torch.history_dots(self._H, g, y)
+            return torch.cat([_torch.history_dots(self._H, g, y), ss.to(self._H.dtype)])
         from skmde.core.kernels import _numba
 
         H, gn, yn = self._H.numpy(), g.numpy(), y.numpy()
@@ -90,7 +96,7 @@ class PairHistory:
             [(k, start, stop) for k, (start, stop) in enumerate(self._bounds)],
             self.n_threads,
         )
-        return parts.sum(axis=0)
+        return np.concatenate([parts.sum(axis=0), ss.numpy()])
 
     def accept(self, dots: np.ndarray) -> bool:
         """Keep the staged pair, given its numbers on the host.
@@ -99,9 +105,11 @@ class PairHistory:
         left out. Returns whether the pair was kept.
         """
         new, slots = self._staged, self.slots
+        dots, ss = dots[:-1], dots[-1, 0]
         self._sg[:], self._yg[:] = dots[:slots, 0], dots[slots:, 0]
         sy, yy = dots[new, 1], dots[slots + new, 1]
-        if not sy > 1e-10 * yy or not np.isfinite(yy):
+        if not (0 < yy < np.inf and sy > self._eps * np.sqrt(ss * yy)):
+            self._H[new] = self._H[slots + new] = 0
             return False
         self._sy[:, new] = dots[:slots, 1]
         self._yy[:, new] = self._yy[new, :] = dots[slots:, 1]
@@ -118,7 +126,8 @@ class PairHistory:
         a, b, gamma = self._coefficients()
         coefficients = np.zeros(2 * self.slots)
         coefficients[: self.slots], coefficients[self.slots :] = -a, -b
-        slope = -(a @ self._sg + b @ self._yg + gamma * squared_norm)
+        used = self._pairs  # the numbers of the free slot mean nothing, and may be NaN
+        slope = -(a[used] @ self._sg[used] + b[used] @ self._yg[used] + gamma * squared_norm)
         if not self.on_cpu:
             c = torch.as_tensor(coefficients).to(device=G.device, dtype=G.dtype)
             return _torch.combine(self._H, c, g, -gamma).view_as(G), float(slope)
