@@ -87,6 +87,7 @@ def strong_wolfe(
     low, high = start, None  # low has the least value among the steps known to be short enough
     best: T | None = None
     n = 0
+    max_growth = wolfe.max_growth
     while n < wolfe.max_evaluations:
         trial = evaluate(step)
         n += 1
@@ -97,9 +98,7 @@ def strong_wolfe(
             if step == low.step:
                 break
             # nothing is known beyond the last finite trial but where it ends
-            if best is None and n >= wolfe.max_evaluations:
-                break
-            wolfe = Wolfe(wolfe.c1, wolfe.c2, wolfe.max_evaluations, max_growth=2.0)
+            max_growth = min(max_growth, 2.0)
             continue
         if trial.value < start.value and (best is None or trial.value < best.value):
             best = trial
@@ -108,12 +107,12 @@ def strong_wolfe(
         level = trial.value <= start.value and start.value - trial.value <= noise
         too_long = trial.value > bound and not level
         if not too_long and abs(trial.slope) <= -wolfe.c2 * start.slope:
-            return Outcome(trial if trial.value <= start.value else best, n)
+            return Outcome(trial, n)
         if high is None:
             if too_long or trial.value > low.value or trial.slope >= 0:
                 low, high = _bracket(low, trial, too_long)
             else:
-                step = _extrapolate(low, trial, wolfe.max_growth)
+                step = _extrapolate(low, trial, max_growth)
                 low = trial
                 continue
         elif too_long or trial.value >= low.value:
