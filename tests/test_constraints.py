@@ -3,7 +3,6 @@
 import doctest
 import itertools
 import pickle
-import runpy
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from sklearn.base import clone
 from skmde.constraints import (
     Anchored,
     Centered,
-    Constraint,
     Standardized,
     check_constraint,
     resolve_constraint,
@@ -208,108 +206,6 @@ def test_standardized_violation_is_the_largest_error_of_mean_and_covariance():
     assert Standardized().violation(X + 1e-3) == pytest.approx(1e-3, rel=1e-2)
 
 
-# Anchored
-
-
-def test_anchored_puts_its_values_in_and_zeroes_their_rows():
-    constraint = Anchored([3, 0], [[1.0, 2.0], [3.0, 4.0]])
-    Z = torch.full((4, 2), 9.0)
-    assert constraint.project(Z).tolist() == [[3, 4], [9, 9], [9, 9], [1, 2]]
-    assert constraint.project_tangent(Z, Z).tolist() == [[0, 0], [9, 9], [9, 9], [0, 0]]
-    assert (Z == 9).all()
-
-
-def test_anchored_zeroes_rows_that_are_not_finite():
-    Z = torch.full((2, 2), float("nan"))
-    assert Anchored([0], [[1.0, 2.0]]).project_tangent(Z, Z)[0].tolist() == [0, 0]
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_anchored_takes_tensors_and_keeps_the_dtype(dtype):
-    values = torch.tensor([[0.1, 0.2]], requires_grad=True)
-    constraint = Anchored(torch.tensor([1]), values)
-    X = constraint.project(torch.zeros(2, 2, dtype=dtype))
-    assert X.dtype == dtype and not X.requires_grad
-    torch.testing.assert_close(X[1], values.detach()[0].to(dtype))
-    assert constraint.violation(X) < 1e-7
-
-
-def test_anchored_takes_the_same_anchor_twice_with_one_value():
-    constraint = Anchored([1, 1, 0], [[1.0], [1.0], [2.0]])
-    assert constraint.project(torch.zeros(3, 1)).tolist() == [[2], [1], [0]]
-
-
-def test_every_item_anchored_leaves_nothing_to_move():
-    values = np.arange(6.0).reshape(3, 2)
-    constraint = Anchored([2, 1, 0], values[::-1])
-    X = constraint.initialize(3, 2, np.random.default_rng(0), torch.float64, "cpu")
-    np.testing.assert_array_equal(X.numpy(), values)
-    assert not constraint.project_tangent(X, _normal(3, 2)).any()
-
-
-def test_anchored_starts_about_its_anchors():
-    values = np.array([[1000.0, -50.0], [1010.0, -50.0]])
-    constraint = Anchored([0, 1], values)
-    X = constraint.initialize(2002, 2, np.random.default_rng(0), torch.float64, "cpu")
-    free = X[2:].numpy()
-    np.testing.assert_allclose(free.mean(axis=0), [1005.0, -50.0], atol=0.5)
-    np.testing.assert_allclose(free.std(axis=0), np.sqrt(12.5), rtol=0.1)
-
-
-def test_a_single_anchor_gets_a_start_of_unit_size():
-    X = Anchored([0], [[7.0]]).initialize(1001, 1, np.random.default_rng(0), torch.float64, "cpu")
-    assert float(X.std()) == pytest.approx(1, rel=0.1)
-
-
-def test_anchored_violation_is_relative_to_the_anchors():
-    constraint = Anchored([0], [[10.0, 0.0]])
-    assert constraint.violation(torch.tensor([[11.0, 0.0], [500.0, 0.0]])) == pytest.approx(0.1)
-    origin = Anchored([0], [[0.0, 0.0]])
-    assert origin.violation(torch.tensor([[1.0, 0.0], [4.0, 0.0]])) == pytest.approx(0.25)
-    assert origin.violation(torch.zeros(2, 2)) == 0
-
-
-def test_anchored_follows_set_params():
-    constraint = Anchored([0], [[1.0]])
-    Z = torch.zeros(2, 1)
-    constraint.project(Z)
-    constraint.set_params(anchors=[1], values=[[5.0]])
-    assert constraint.project(Z).tolist() == [[0], [5]]
-
-
-def test_anchored_pickle_holds_its_parameters_alone():
-    constraint = Anchored([0], [[1.0]])
-    size = len(pickle.dumps(constraint))
-    constraint.project(torch.zeros(2, 1))
-    assert len(pickle.dumps(constraint)) == size
-
-
-@pytest.mark.parametrize(
-    ("anchors", "values", "message"),
-    [
-        ([0, 0], [[1.0, 1.0], [1.0, 2.0]], r"Item 0 is anchored twice, at \[1.0, 1.0\] and at"),
-        ([5], [[0.0, 0.0]], "item 5, but there are 5 items: anchors must be from 0 to 4"),
-        ([-1], [[0.0, 0.0]], "item -1: anchors must be 0 or more"),
-        ([0, 3], [[0.0, 0.0], [np.nan, 0.0]], r"anchor 3 is \[nan, 0.0\]: values must be finite"),
-        ([0], [[np.inf, 0.0]], "values must be finite"),
-        ([0], [[0.0, 0.0, 0.0]], "3 columns, but the embedding has 2 components"),
-        ([0, 1], [[0.0, 0.0]], r"shape \(2, n_components\), one row for each anchor; got shape"),
-        ([0], [0.0], r"got shape \(1,\)"),
-        ([0], [["a", "b"]], "must be numbers"),
-        ([], np.empty((0, 2)), "one item or more"),
-        ([0.5], [[0.0, 0.0]], "integers of shape .* dtype float64"),
-        ([[0]], [[0.0, 0.0]], r"integers of shape \(n_anchors,\); got shape \(1, 1\)"),
-        ([True, False], [[0.0, 0.0], [0.0, 0.0]], "Turn a mask into indices"),
-    ],
-)
-def test_bad_anchors_are_refused_when_used(anchors, values, message):
-    constraint = Anchored(anchors, values)
-    with pytest.raises(ValueError, match=message):
-        constraint.validate(5, 2)
-    with pytest.raises(ValueError, match=message):
-        constraint.project(torch.zeros(5, 2))
-
-
 # Names
 
 
@@ -341,148 +237,6 @@ def test_an_instance_stands_for_itself():
 def test_what_is_no_constraint_is_refused(given, error, message):
     with pytest.raises(error, match=message):
         resolve_constraint(given)
-
-
-# A constraint of one's own
-
-
-class Sphere(Constraint):
-    """The least that a constraint of one's own needs."""
-
-    def __init__(self, radius=1.0):
-        self.radius = radius
-
-    def project(self, Z):
-        return self.radius * Z / Z.norm(dim=1, keepdim=True)
-
-    def project_tangent(self, X, Z):
-        return Z - (X * Z).sum(dim=1, keepdim=True) * X / self.radius**2
-
-
-def test_two_methods_make_a_constraint():
-    sphere = Sphere(2.0)
-    X = sphere.initialize(9, 3, np.random.default_rng(0), torch.float64, "cpu")
-    torch.testing.assert_close(X.norm(dim=1), torch.full((9,), 2.0).double())
-    assert sphere.violation(3 * X) == pytest.approx(2)
-    assert sphere.needs_projection and sphere.name == "sphere"
-    sphere.validate(1, 1)
-
-
-def test_a_constraint_without_its_projections_says_which_is_missing():
-    Z = torch.zeros(2, 2)
-    with pytest.raises(NotImplementedError, match=r"Constraint must define project\(Z\)"):
-        Constraint().project(Z)
-    with pytest.raises(NotImplementedError, match="must define project_tangent"):
-        Constraint().project_tangent(Z, Z)
-
-
-@pytest.mark.parametrize("radius", [0.01, 1.0, 300.0])
-def test_checker_accepts_the_example_for_any_radius(radius):
-    example = runpy.run_path(str(ROOT / "examples" / "plot_sphere.py"))
-    check_constraint(example["Sphere"](radius), 12, 3)
-
-
-class _UnscaledNormal(Sphere):
-    def project_tangent(self, X, Z):
-        return Z - (X * Z).sum(dim=1, keepdim=True) * X
-
-
-class _HalfWay(Sphere):
-    def project(self, Z):
-        return (Z + super().project(Z)) / 2
-
-    def initialize(self, *args):
-        return super().project(_normal(*args[:2]))
-
-
-class _Oblique(Sphere):
-    """Removes the radial part along a wrong direction: idempotent, not orthogonal."""
-
-    def project_tangent(self, X, Z):
-        slanted = X.roll(1, dims=1) + 2 * X
-        radial = (X * Z).sum(dim=1, keepdim=True) / (X * slanted).sum(dim=1, keepdim=True)
-        return Z - radial * slanted
-
-
-class _OtherSet(Sphere):
-    """Tangents of a smaller set: the points of the sphere with a fixed first column."""
-
-    def project_tangent(self, X, Z):
-        normals = X.clone()
-        normals[:, 0] = 0
-        normals = normals / normals.norm(dim=1, keepdim=True)
-        T = Z - (normals * Z).sum(dim=1, keepdim=True) * normals
-        T[:, 0] = 0
-        return T
-
-
-class _InPlace(Sphere):
-    def project(self, Z):
-        return Z.mul_(self.radius / Z.norm(dim=1, keepdim=True))
-
-
-class _InPlaceTangent(Sphere):
-    def project_tangent(self, X, Z):
-        return Z.sub_((X * Z).sum(dim=1, keepdim=True) * X / self.radius**2)
-
-
-class _OneType(Sphere):
-    def project(self, Z):
-        return super().project(Z.double())
-
-
-class _Infeasible(Sphere):
-    def initialize(self, *args):
-        return _normal(*args[:2])
-
-
-class _Violated(Sphere):
-    def violation(self, X):
-        return 1.0
-
-
-class _NotFinite(Sphere):
-    def project_tangent(self, X, Z):
-        return super().project_tangent(X, Z) / 0
-
-
-class _Array(Sphere):
-    def project(self, Z):
-        return super().project(Z).numpy()
-
-
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        (_UnscaledNormal, "project_tangent is not idempotent"),
-        (_HalfWay, "project is not idempotent"),
-        (_Oblique, "project_tangent is not orthogonal"),
-        (_OtherSet, "not the derivative of project"),
-        (_InPlace, r"project\(Z\) changed Z"),
-        (_InPlaceTangent, "project_tangent changed X or Z"),
-        (_OneType, r"float64; it must have those asked for, \(8, 3\) and torch.float32"),
-        (_Infeasible, "initialize must give a feasible X"),
-        (_Violated, r"violation\(project\(Z\)\) is 1"),
-        (_NotFinite, "not finite"),
-        (_Array, "is no tensor: ndarray"),
-    ],
-)
-def test_checker_finds_the_mistake(kind, message):
-    with pytest.raises(AssertionError, match=message):
-        check_constraint(kind(2.0), 8, 3)
-
-
-def test_unit_radius_hides_a_normal_that_is_not_scaled():
-    check_constraint(_UnscaledNormal(1.0), 8, 3)
-
-
-def test_checker_refuses_a_constructor_that_changes_its_arguments():
-    class Changed(Sphere):
-        def __init__(self, radius=1.0):
-            self.radius = np.array(radius)
-
-    with pytest.raises(RuntimeError, match="Cannot clone"):
-        check_constraint(Changed(1.0), 8, 3)
 
 
 def test_documentation_page_runs():
