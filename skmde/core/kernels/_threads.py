@@ -6,7 +6,7 @@ outcome. Kernels release the GIL; plain threads are enough. There is no threadin
 two callers could clash in, and a forked child starts a pool of its own.
 
 The number of threads is torch's (``torch.get_num_threads()``), which joblib limits inside its
-workers; nothing here changes any global setting.
+workers; nothing here changes any global setting, except in a child forked after a computation.
 """
 
 from __future__ import annotations
@@ -21,16 +21,21 @@ import torch
 
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
+_computed = False
 
 
-def _forget_pool() -> None:
+def _forget_threads() -> None:
     # a forked child has none of its parent's threads, and may have inherited a held lock
     global _pool, _lock
     _pool = None
     _lock = threading.Lock()
+    if _computed:
+        # OpenMP would wait for ever for the threads that torch used in the parent: as torch's own
+        # data loaders do, let torch compute on one thread in the child
+        torch.set_num_threads(1)
 
 
-os.register_at_fork(after_in_child=_forget_pool)
+os.register_at_fork(after_in_child=_forget_threads)
 
 
 def _get_pool() -> ThreadPoolExecutor:
@@ -56,6 +61,8 @@ def count_threads(n_jobs: int | None = None) -> int:
     ValueError
         If `n_jobs` is 0.
     """
+    global _computed
+    _computed = True
     if n_jobs is None:
         return max(1, torch.get_num_threads())
     if n_jobs == 0:
