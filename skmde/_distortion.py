@@ -55,7 +55,7 @@ def _derivative(function: Callable[[Tensor], Tensor], d: Tensor, order: int) -> 
             (y,) = torch.autograd.grad(
                 y.sum(), x, create_graph=remaining > 0, materialize_grads=True
             )
-    return y.detach()
+    return y
 
 
 class DistortionFunction(BaseEstimator):

@@ -373,6 +373,12 @@ def test_callables_that_are_not_elementwise_are_explained(function, error, messa
         resolve_penalty(function).value(torch.ones(3))
 
 
+def test_callables_see_no_distance_below_the_floor():
+    zero = torch.zeros(1, dtype=torch.float64)
+    assert resolve_penalty(lambda d: -1 / d).value(zero).item() == -1 / D_FLOOR
+    assert resolve_loss(lambda delta, d: delta - 1 / d).value(zero, zero).item() == -1 / D_FLOOR
+
+
 def test_callable_losses_are_finite_at_the_ends():
     delta, d = torch.tensor([0.0, 0.0, 1.0, 1.0]), torch.tensor([0.0, 1e20, 0.0, 1e20])
     loss = resolve_loss(lambda delta, d: (delta / d - 1) ** 2 + (d - delta) ** 8)
