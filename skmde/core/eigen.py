@@ -2,10 +2,12 @@ r"""Quadratic MDE: the bottom eigenvectors of a graph's Laplacian (monograph, ch
 
 With f_k(d) = w_k d^2 and standardized X, the average distortion is tr(X^T L X) / p for the
 Laplacian L of the weighted graph, and the minimisers are sqrt(n) times the eigenvectors of its m
-smallest eigenvalues beyond the constant one, in any rotation. Projected L-BFGS finds the space
-they span; a Rayleigh-Ritz step then turns the columns into approximate eigenvectors in order
-of their eigenvalues, and a rule fixes their signs. Nothing here can stall: it stops after
-`max_iter` iterations with the best subspace so far.
+smallest eigenvalues beyond the constant one, in any rotation. The columns here are approximate
+eigenvectors in increasing order of their eigenvalues, and a rule fixes their signs.
+
+Small graphs are decomposed by LAPACK, large ones get steps of LOBPCG (``lobpcg.py``). An embedding
+so wide that the dense eigenproblem inside a step would cost more than the step is found by
+projected L-BFGS. Nothing here can stall: each stops after `max_iter` steps.
 """
 
 from __future__ import annotations
@@ -13,96 +15,98 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 
 from skmde._reductions import gram
 from skmde.constraints import Standardized
 from skmde.core.edges import EdgeList
 from skmde.core.lbfgs import minimize
+from skmde.core.lobpcg import lobpcg
 from skmde.core.objective import Objective
 from skmde.penalties import Quadratic
 
+_SMALL = 50  # items; LAPACK gives the same bits for any number of threads up to here
+_WIDE = 20  # components
 _SEED = 0  # of the start of the iteration; its effect is gone at convergence
 
 
 def laplacian_embedding(
-    edges: Any,
-    n_items: int,
-    n_components: int,
-    *,
-    weights: Any = None,
-    tol: float = 1e-6,
-    max_iter: int = 40,
-    n_threads: int = 1,
-) -> tuple[torch.Tensor, float]:
+    graph: Any, n_components: int, *, max_iter: int = 100, n_threads: int = 1
+) -> np.ndarray:
     """Standardized embedding that minimises the weighted mean of squared distances.
 
     Parameters
     ----------
-    edges : array of shape (p, 2)
-        Edges of a connected graph.
-    n_items, n_components : int
-        Sizes; ``n_items > n_components``.
-    weights : array of shape (p,), optional
-        Positive weights; 1 if None.
-    tol : float
-        Residual norm to stop at, relative to that of the start.
+    graph : sparse matrix of shape (n, n)
+        Symmetric adjacency matrix of a connected graph, positive weights.
+    n_components : int
+        Columns of the result; those beyond n - 1 are zero.
     max_iter : int
-        Largest number of iterations.
+        Largest number of steps.
     n_threads : int
         Threads; the result does not depend on it.
 
     Returns
     -------
-    X : torch.Tensor of shape (n_items, n_components), float32
-        Columns are approximate eigenvectors, in increasing order of their eigenvalues, each with
-        its largest entry in magnitude positive.
-    value : float
-        Average distortion.
-    """
-    edge_list = EdgeList.build(edges, n_items, Quadratic(), weights=weights)
-    objective = Objective(edge_list, n_items, n_components, n_threads=n_threads)
-    constraint = Standardized()
-    start = constraint.initialize(
-        n_items, n_components, np.random.default_rng(_SEED), torch.float32, objective.device
-    )
-    _, gradient = objective.value_and_gradient(start)
-    scale = float(torch.linalg.matrix_norm(constraint.project_tangent(start, gradient)))
-    result = minimize(objective, constraint, start, tol=tol * scale, max_iter=max_iter)
-    return rayleigh_ritz(objective, result.X), result.value
-
-
-def rayleigh_ritz(objective: Objective, X: torch.Tensor) -> torch.Tensor:
-    """Rotate a standardized `X` so that its columns diagonalise ``X^T L X``; fix their signs."""
-    _, gradient = objective.value_and_gradient(X)  # (2 / p) L X
-    small = gram(X, gradient)
-    _, Q = np.linalg.eigh(((small + small.T) / 2).numpy())
-    rotated = (X.double() @ torch.from_numpy(Q)).to(X.dtype) if X.shape[1] > 1 else X.clone()
-    return torch.from_numpy(fix_signs(rotated.numpy()).astype(np.float32))
-
-
-def small_laplacian_embedding(weights: np.ndarray, n_components: int) -> np.ndarray:
-    """The same for a small graph, from the eigendecomposition of its whole Laplacian.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n, n)
-        Symmetric adjacency matrix of a connected graph.
-    n_components : int
-        Columns of the result; those beyond n - 1 are zero.
-
-    Returns
-    -------
     X : ndarray of shape (n, n_components), float32
+        Each column has its largest entry in magnitude positive.
     """
+    n = graph.shape[0]
+    if n <= max(_SMALL, 5 * (n_components + 2)):
+        X = _whole(graph, n_components)
+    elif n_components <= _WIDE:
+        X = _few(graph, n_components, max_iter, n_threads)
+    else:
+        X = _many(graph, n_components, max_iter, n_threads)
+    return fix_signs(X).astype(np.float32)
+
+
+def _whole(graph: Any, n_components: int) -> np.ndarray:
+    weights = graph.toarray().astype(np.float64)
     n = weights.shape[0]
-    laplacian = np.diag(weights.sum(axis=1, dtype=np.float64)) - weights
-    np.fill_diagonal(laplacian, laplacian.diagonal() + weights.diagonal())
-    _, vectors = np.linalg.eigh(laplacian)
+    np.fill_diagonal(weights, 0.0)
+    _, vectors = np.linalg.eigh(np.diag(weights.sum(axis=1)) - weights)
     X = np.zeros((n, n_components))
     kept = min(n_components, n - 1)
     X[:, :kept] = np.sqrt(n) * vectors[:, 1 : kept + 1]
-    return fix_signs(X).astype(np.float32)
+    return X
+
+
+def _few(graph: Any, n_components: int, max_iter: int, n_threads: int) -> np.ndarray:
+    weights = sp.csr_array(graph, dtype=np.float64)
+    weights = weights - sp.diags_array(weights.diagonal(), format="csr")
+    degrees = np.asarray(weights.sum(axis=1)).ravel()
+    L = sp.csr_array(sp.diags_array(degrees) - weights)
+
+    def apply(vectors: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray((L @ np.ascontiguousarray(vectors.T)).T)
+
+    _, vectors = lobpcg(
+        apply, degrees, n_components, max_iter=max_iter, seed=_SEED, n_threads=n_threads
+    )
+    return np.ascontiguousarray(np.sqrt(graph.shape[0]) * vectors.T)
+
+
+def _many(graph: Any, n_components: int, max_iter: int, n_threads: int) -> np.ndarray:
+    n = graph.shape[0]
+    upper = sp.triu(graph, 1, format="coo")
+    edges = np.stack([upper.row, upper.col], axis=1)
+    edge_list = EdgeList.build(
+        edges, n, Quadratic(), weights=np.asarray(upper.data, dtype=np.float32)
+    )
+    objective = Objective(edge_list, n, n_components, n_threads=n_threads)
+    constraint = Standardized()
+    start = constraint.initialize(
+        n, n_components, np.random.default_rng(_SEED), torch.float32, objective.device
+    )
+    X = minimize(objective, constraint, start, tol=0.0, max_iter=max_iter).X
+    # Rayleigh-Ritz: the rotation that makes X^T L X diagonal
+    _, gradient = objective.value_and_gradient(X)
+    small = gram(X, gradient)
+    _, Q = np.linalg.eigh(((small + small.T) / 2).numpy())
+    rotated: np.ndarray = (X.double() @ torch.from_numpy(Q)).numpy()
+    return rotated
 
 
 def fix_signs(X: np.ndarray) -> np.ndarray:
@@ -113,4 +117,5 @@ def fix_signs(X: np.ndarray) -> np.ndarray:
     size = np.abs(X)
     rows = np.argmax(size >= (1 - 1e-5) * size.max(axis=0), axis=0)
     signs = np.sign(X[rows, np.arange(X.shape[1])])
-    return X * np.where(signs == 0, 1, signs)
+    flipped: np.ndarray = X * np.where(signs == 0, 1, signs)
+    return flipped

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from skmde.core.eigen import laplacian_embedding, small_laplacian_embedding
+from skmde.core.eigen import laplacian_embedding
 from skmde.estimators._pca import principal_scores
 from skmde.preprocessing.graphs import connected_components, pack_components
 
-_SMALL = 50  # items up to which an eigendecomposition of the whole Laplacian costs nothing
-_WORK = 1e8  # edges times iterations: half a second
+_WORK = 2e8  # stored entries times steps: a second or two
 
 
 def quadratic_start(graph, n_components, n_threads):
@@ -48,22 +47,8 @@ def quadratic_start(graph, n_components, n_threads):
 
 
 def _part_layout(graph, n_components, n_threads):
-    n = graph.shape[0]
-    if n <= max(_SMALL, n_components + 1):
-        return small_laplacian_embedding(graph.toarray(), n_components)
-    upper = graph.tocoo()
-    keep = upper.row < upper.col
-    edges = np.stack([upper.row[keep], upper.col[keep]], axis=1)
-    max_iter = int(np.clip(_WORK / edges.shape[0], 50, 500))
-    X, _ = laplacian_embedding(
-        edges,
-        n,
-        n_components,
-        weights=upper.data[keep].astype(np.float32),
-        max_iter=max_iter,
-        n_threads=n_threads,
-    )
-    return X.numpy()
+    max_iter = int(np.clip(_WORK / graph.nnz, 60, 1000))
+    return laplacian_embedding(graph, n_components, max_iter=max_iter, n_threads=n_threads)
 
 
 def pca_start(X, n_components, random_state):

@@ -185,3 +185,34 @@ def combine(
             c = out.dtype.type(coefficients[r])
             if c != 0:
                 _add_multiple(c, H[r, first:last], out[first:last])
+
+
+@jit(fastmath=REASSOCIATE)
+def _dot_run(a: Any, b: Any) -> float:
+    total = a.dtype.type(0)
+    for k in range(a.shape[0]):
+        total += a[k] * b[k]
+    return np.float64(total)
+
+
+@jit()
+def row_products(A: Any, B: Any, start: int, stop: int, out: Any) -> None:
+    """Inner products of the rows of `A` with the rows of `B`, over ``start:stop``."""
+    out[:] = 0.0
+    for first in range(start, stop, RUN):
+        last = min(first + RUN, stop)
+        for r in range(A.shape[0]):
+            for q in range(B.shape[0]):
+                out[r, q] += _dot_run(A[r, first:last], B[q, first:last])
+
+
+@jit()
+def row_combinations(coefficients: Any, A: Any, start: int, stop: int, out: Any) -> None:
+    """``out = coefficients @ A`` for positions ``start:stop``."""
+    for first in range(start, stop, RUN):
+        last = min(first + RUN, stop)
+        for q in range(coefficients.shape[0]):
+            out[q, first:last] = 0
+            for r in range(A.shape[0]):
+                if coefficients[q, r] != 0:
+                    _add_multiple(coefficients[q, r], A[r, first:last], out[q, first:last])

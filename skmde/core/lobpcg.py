@@ -1,0 +1,143 @@
+r"""Locally optimal block preconditioned conjugate gradients, for the bottom of a Laplacian.
+
+To minimise tr(X^T L X) over X^T X = n I, X^T 1 = 0, one step takes the best X in the span of
+
+    X,   R = D^{-1} (L X - X Theta)   (residuals, divided by the vertex degrees),   P
+
+where P is the part of the last step that was not X (Knyazev, "Toward the optimal preconditioned
+eigensolver", 2001). The best X in a span is a small dense eigenproblem: Rayleigh-Ritz. The
+division by the degrees is what finds eigenvectors that live on a few vertices of low degree.
+
+scipy has this method, too, but its sums are BLAS's, whose last bits change with the number of
+threads; here they are taken in fixed pieces. Vectors are the rows of a matrix, so that all sums
+run along the memory. Everything is in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from skmde.core.kernels import _numba
+from skmde.core.kernels._threads import run_pieces
+
+Matrix = np.ndarray
+
+_GUARDS = 2  # further vectors that are carried along; they speed up those that are wanted
+_SETTLED = 1e-5  # relative decrease of the sum of eigenvalues, below which a step gained nothing
+_QUIET_STEPS = 3
+_DEPENDENT = 1e-10  # part of a direction that is new, below which it is rounding
+_SHARE = 1 << 14  # positions per piece
+
+
+def lobpcg(
+    laplacian: Callable[[Matrix], Matrix],
+    degrees: Matrix,
+    n_vectors: int,
+    *,
+    max_iter: int,
+    seed: int,
+    n_threads: int = 1,
+) -> tuple[Matrix, Matrix]:
+    """Approximate eigenvectors of the smallest eigenvalues beyond that of the constant vector.
+
+    Parameters
+    ----------
+    laplacian : callable
+        Maps vectors, the rows of an array (b, n), to L times each.
+    degrees : ndarray of shape (n,)
+        Positive diagonal of L.
+    n_vectors : int
+        Number of vectors, well below n.
+    max_iter : int
+        Largest number of steps; fewer are taken once the eigenvalues have settled.
+    seed : int
+        Seed of the random start.
+    n_threads : int
+        Threads; the result does not depend on it.
+
+    Returns
+    -------
+    eigenvalues : ndarray of shape (n_vectors,)
+        Increasing Ritz values.
+    vectors : ndarray of shape (n_vectors, n)
+        Orthonormal rows.
+    """
+    n = degrees.shape[0]
+    space = _Space(n, n_threads)
+    b = n_vectors + _GUARDS
+    X = space.centred(np.random.default_rng(seed).standard_normal((b, n)))
+    LX = laplacian(X)
+    P = LP = np.empty((0, n))
+    values, mix = space.rayleigh_ritz(X, LX, b)
+    X, LX = space.combine(mix, X), space.combine(mix, LX)
+    quiet = 0
+    for _ in range(max_iter):
+        R = space.centred((LX - values[:, None] * X) / degrees)
+        S = np.concatenate([X, R, P])
+        LS = np.concatenate([LX, laplacian(R), LP])
+        new_values, mix = space.rayleigh_ritz(S, LS, b)
+        before, after = values[:n_vectors].sum(), new_values[:n_vectors].sum()
+        values = new_values
+        tail = mix.copy()
+        tail[:, :b] = 0.0
+        X, LX = space.combine(mix, S), space.combine(mix, LS)
+        P, LP = space.combine(tail, S), space.combine(tail, LS)
+        quiet = quiet + 1 if before - after <= _SETTLED * after else 0
+        if quiet >= _QUIET_STEPS:
+            break
+    return values[:n_vectors], X[:n_vectors]
+
+
+class _Space:
+    """Linear algebra on vectors of length n that are rows, in pieces of fixed size."""
+
+    def __init__(self, n: int, n_threads: int) -> None:
+        self.n_threads = n_threads
+        bounds = np.linspace(0, n, max(1, -(-n // _SHARE)) + 1).astype(np.int64).tolist()
+        self._bounds = list(pairwise(bounds))
+
+    def products(self, A: Matrix, B: Matrix) -> Matrix:
+        """``A @ B.T``."""
+        parts = np.zeros((len(self._bounds), len(A), len(B)))
+        run_pieces(
+            lambda k, start, stop: _numba.row_products(A, B, start, stop, parts[k]),
+            [(k, start, stop) for k, (start, stop) in enumerate(self._bounds)],
+            self.n_threads,
+        )
+        total: Matrix = np.zeros(parts.shape[1:])
+        for part in parts:
+            total += part
+        return total
+
+    def combine(self, coefficients: Matrix, A: Matrix) -> Matrix:
+        """``coefficients @ A``."""
+        out = np.empty((len(coefficients), A.shape[1]))
+        run_pieces(
+            lambda start, stop: _numba.row_combinations(coefficients, A, start, stop, out),
+            self._bounds,
+            self.n_threads,
+        )
+        return out
+
+    def centred(self, A: Matrix) -> Matrix:
+        """Rows without their mean, scaled to length 1."""
+        ones = np.ones((1, A.shape[1]))
+        A = A - self.products(A, ones) / A.shape[1]
+        lengths = np.sqrt(np.array([self.products(a[None], a[None])[0, 0] for a in A]))
+        scaled: Matrix = A / np.where(lengths > 0, lengths, 1.0)[:, None]
+        return scaled
+
+    def rayleigh_ritz(self, S: Matrix, LS: Matrix, n_vectors: int) -> tuple[Matrix, Matrix]:
+        """Smallest Ritz values in the span of S, and the rows that make their vectors of S."""
+        G, K = self.products(S, S), self.products(S, LS)
+        lengths = np.sqrt(np.maximum(np.diag(G), np.finfo(float).tiny))
+        G, K = G / lengths / lengths[:, None], (K + K.T) / (2 * lengths * lengths[:, None])
+        sizes, basis = np.linalg.eigh(G)
+        keep = sizes > _DEPENDENT * sizes[-1]
+        basis = basis[:, keep] / np.sqrt(sizes[keep])
+        values, mix = np.linalg.eigh(basis.T @ K @ basis)
+        rows: Matrix = (basis @ mix[:, :n_vectors]).T / lengths
+        return values[:n_vectors], np.ascontiguousarray(rows)
