@@ -228,3 +228,40 @@ def test_noise_does_not_excuse_an_increase():
 def test_huge_values_do_not_overflow_the_interpolation():
     line = Line(lambda t: 1e300 * (t - 0.1) ** 2, lambda t: 2e300 * (t - 0.1))
     check_wolfe(line, search(line, 1e3).trial)
+
+
+@pytest.mark.parametrize("step", [0.2, 1.6, 5.0])
+def test_interpolation_finds_the_minimum_of_a_cubic_at_once(step):
+    # From below, from a step with a smaller value than the start, and from one with a larger.
+    line = Line(lambda t: (t - 1) ** 2 * (t + 2), lambda t: 3 * (t - 1) * (t + 1))
+    outcome = search(line, step, wolfe=Wolfe(c2=1e-9))
+    assert outcome.n_evaluations == 2
+    assert outcome.trial.step == pytest.approx(1.0)
+
+
+def test_steps_grow_in_full_where_the_line_bends_down():
+    line = Line(lambda t: -t - t * t, lambda t: -1 - 2 * t)
+    search(line, 1.0, wolfe=Wolfe(max_evaluations=5))
+    np.testing.assert_allclose(line.steps, 10.0 ** np.arange(5))
+
+
+def test_steps_at_most_double_once_a_trial_was_not_finite():
+    line = Line(lambda t: -t if t < 60 else math.nan, lambda t: -1.0)
+    search(line, 100.0)
+    assert line.steps[:4] == pytest.approx([100.0, 10.0, 20.0, 40.0])
+
+
+def test_a_trial_that_is_not_finite_inside_a_bracket_is_left_behind():
+    # A bracket (0, 1), and a hole where the first interpolation falls.
+    def value(t):
+        return math.nan if 0.2 < t < 0.6 else (t - 0.1) ** 2
+
+    line = Line(value, lambda t: 2 * (t - 0.1))
+    check_wolfe(line, search(line, 1.0).trial)
+
+
+def test_search_ends_when_the_bracket_has_no_width():
+    line = Line(lambda t: abs(t - 1), lambda t: math.copysign(1, t - 1.0))
+    outcome = search(line, 2.5, wolfe=Wolfe(max_evaluations=1000))
+    assert outcome.trial.step == pytest.approx(1.0, rel=1e-8)
+    assert outcome.n_evaluations < 100
