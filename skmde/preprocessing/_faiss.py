@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skmde.preprocessing._ivf import N_PROBES, InvertedLists
+from skmde.preprocessing._ivf import InvertedLists
 from skmde.preprocessing._selection import drop_self
 
 __all__ = ["FaissLists"]
@@ -29,7 +29,7 @@ class FaissLists(InvertedLists):
         quantizer.add(self.centers)
         index = self._faiss.IndexIVFFlat(quantizer, d, n_lists)
         index.is_trained = True
-        index.nprobe = min(N_PROBES, n_lists)
+        index.nprobe = min(self.n_probes, n_lists)
         labels = labels.astype(np.int64)
         pointer = self._faiss.swig_ptr
         index.add_core(len(short), pointer(short), None, pointer(labels))

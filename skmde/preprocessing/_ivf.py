@@ -4,7 +4,8 @@ The recipe is the well-known one (Jegou, Douze and Schmid, 2011): rows are proje
 principal directions and cut into lists by k-means; a query visits only the lists whose centres
 are nearest, and its best candidates there are compared again in all features. Since a
 projection only shortens, the projected distance is a lower bound that ends this comparison
-early.
+early. How many lists and candidates the data needs is measured on a few of its own rows, whose
+true neighbours are found by comparing them with all others.
 
 Nothing here depends on the number of threads or on which other queries are asked: training is
 a fixed sequence of compiled loops, and every query is answered by itself. Units: rows and
@@ -19,12 +20,21 @@ from skmde.preprocessing._exact import AllPairs
 from skmde.preprocessing._pieces import run_pieces
 from skmde.preprocessing._search import RowSearch
 
-__all__ = ["N_PROBES", "InvertedLists"]
+__all__ = ["InvertedLists"]
 
 _PIECE = 2048
 _N_DIRECTIONS = 64
-N_PROBES = 16
-_CANDIDATES_PER_NEIGHBOR = 4
+
+# Share of the true neighbours that must lie in the lists visited, and of those that must be
+# among the candidates taken from them.
+_SHARE_FOUND = 0.99
+_N_MEASURED = 128
+_MEASURED_NEIGHBORS = 15
+_MOST_CANDIDATES_PER_NEIGHBOR = 32
+
+# Data without structure would need most lists: beyond 16 lists, a search of all rows by all rows
+# is held to this many operations, a minute or so.
+_MOST_OPERATIONS = 2e12
 
 
 class InvertedLists(RowSearch):
@@ -48,7 +58,26 @@ class InvertedLists(RowSearch):
         n_lists = int(np.clip(np.sqrt(n), 1, 4096))
         self.centers = _k_means(_sample_rows(short, 64 * n_lists, rng), n_lists, n_jobs)
         labels = _nearest_lists(short, self.centers, 1, n_jobs)[:, 0]
+        self.n_probes, self.candidates_per_neighbor = self._measure(short, labels, rng, n_jobs)
         self._store(short, labels)
+
+    def _measure(self, short, labels, rng, n_jobs):
+        """How many lists to visit, and how many candidates to keep for each neighbour."""
+        n = len(self.rows)
+        k = min(_MEASURED_NEIGHBORS, n - 1)
+        some = rng.choice(n, min(_N_MEASURED, n), replace=False, shuffle=False).astype(np.int32)
+        nearest, _ = AllPairs(self.rows).search(self.rows[some], k, some, n_jobs)
+        to_centers = _squared_distances(short[some], self.centers)
+        of_lists = np.take_along_axis(to_centers, labels[nearest], axis=1)
+        ranks = (to_centers[:, None, :] < of_lists[:, :, None]).sum(axis=2)
+        affordable = _MOST_OPERATIONS * len(self.centers) / (float(n) ** 2 * short.shape[1])
+        n_probes = 1 + int(np.quantile(ranks, _SHARE_FOUND, method="higher"))
+        n_probes = min(n_probes, max(16, int(affordable)))
+        if self.directions is None:
+            return n_probes, 1.0
+        ranks = _ranks(short[some], short, nearest)
+        wanted = 1 + np.quantile(ranks, _SHARE_FOUND, method="higher")
+        return n_probes, float(np.clip(wanted / k, 2.0, _MOST_CANDIDATES_PER_NEIGHBOR))
 
     def _store(self, short, labels):
         self.ids = np.argsort(labels, kind="stable").astype(np.int32)
@@ -78,7 +107,7 @@ class InvertedLists(RowSearch):
         """
         queries = np.ascontiguousarray(queries, np.float32)
         short = self._shorten(queries, n_jobs)
-        probes = _nearest_lists(short, self.centers, N_PROBES, n_jobs)
+        probes = _nearest_lists(short, self.centers, self.n_probes, n_jobs)
         # Rows of one list are asked one after another: they share candidates in the cache.
         order = np.argsort(probes[:, 0], kind="stable")
         indices, squared = self._visit(queries, short, probes, exclude, order, k, n_jobs)
@@ -94,7 +123,8 @@ class InvertedLists(RowSearch):
 
         indices = np.empty((len(queries), k), np.int32)
         squared = np.empty((len(queries), k))
-        width = min(_CANDIDATES_PER_NEIGHBOR * k, len(self.rows))
+        # A few more than needed, since projected distances are rounded.
+        width = min(int(np.ceil(self.candidates_per_neighbor * k)) + 4, len(self.rows))
 
         def piece(start, stop):
             these = order[start:stop]
@@ -132,6 +162,22 @@ def _sample_rows(rows, size, rng):
     if len(rows) <= size:
         return rows
     return rows[np.sort(rng.choice(len(rows), size, replace=False, shuffle=False))]
+
+
+def _squared_distances(a, b):
+    return np.array([((b - row) ** 2).sum(axis=1) for row in a])
+
+
+def _ranks(queries, rows, nearest):
+    """How many rows are nearer to each query than each of its `nearest`, after projection."""
+    from skmde.preprocessing._kernels import count_nearer
+
+    values = np.array(
+        [_squared_distances(q[None], rows[i])[0] for q, i in zip(queries, nearest, strict=True)]
+    )
+    counts = np.zeros(values.shape, np.int64)
+    count_nearer(queries, rows, values, counts)
+    return counts
 
 
 def _project(rows, directions, n_jobs):

@@ -153,6 +153,34 @@ def select_smallest(block, indices, values):
                 worst = values[q, k - 1]
 
 
+@jit()
+def count_nearer(queries, rows, values, counts):
+    """How many rows are nearer to each query than given squared distances.
+
+    Parameters
+    ----------
+    queries : (q, d) float32 array
+    rows : (n, d) float32 array
+    values : (q, k) float32 array
+    counts : (q, k) int64 array
+        Zeros; updated.
+    """
+    n_queries = len(queries)
+    buffer = np.empty((4, 256), np.float32)
+    zero = np.float32(0)
+    for start in range(0, len(rows), 256):
+        stop = min(start + 256, len(rows))
+        for group in range(0, n_queries, 4):
+            a, b = queries[group], queries[min(group + 1, n_queries - 1)]
+            c = queries[min(group + 2, n_queries - 1)]
+            e = queries[min(group + 3, n_queries - 1)]
+            _squared_distances(a, b, c, e, rows, start, stop, zero, buffer)
+            for s in range(min(4, n_queries - group)):
+                for j in range(stop - start):
+                    for t in range(values.shape[1]):
+                        counts[group + s, t] += buffer[s, j] < values[group + s, t]
+
+
 @jit(fastmath=REASSOCIATE)
 def _squared_distance(a, b):
     total = 0.0

@@ -9,8 +9,8 @@ How rows are searched (`algorithm`):
 
 - "exact": every pair. A compiled loop for metrics of Euclidean form, scikit-learn's pairwise
   distances for all others and for callables.
-- "ivf": inverted lists, for dense rows and metrics of Euclidean form; some 97 of 100 neighbours.
-- "faiss": the same idea by faiss, if it is installed.
+- "ivf": inverted lists, for dense rows and metrics of Euclidean form; about 98 of 100 neighbours.
+- "faiss": the same lists, scanned by faiss if it is installed.
 - "pynndescent": nearest-neighbour descent, for any metric that pynndescent names.
 - "torch": every pair by matrix products on `device`.
 - "auto": exact where that is cheap, else the fastest of the others.

@@ -171,6 +171,17 @@ def test_shift_and_scale_do_not_matter(cloud, algorithm, shift, factor):
     np.testing.assert_allclose(distances / factor, real, rtol=1e-5)
 
 
+@pytest.mark.parametrize("n_features", [20, 90])
+def test_lists_find_neighbors_in_data_without_structure(n_features):
+    """Most lists must be visited then, and projected distances say little."""
+    X = np.random.default_rng(0).standard_normal((3000, n_features))
+    truth, _, _ = nearest_neighbors(X, 10, algorithm="exact")
+    indices, _, index = nearest_neighbors(X, 10, algorithm="ivf", random_state=0)
+    assert recall(indices, truth) > 0.95
+    structured = NeighborIndex(algorithm="ivf", random_state=0).fit(X[:, :2])
+    assert structured._search.n_probes < index._search.n_probes / 2
+
+
 def test_approximate_searches_fill_every_row(algorithm):
     """More neighbours than the visited lists hold."""
     X = np.random.default_rng(0).standard_normal((500, 3))
