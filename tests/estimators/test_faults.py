@@ -1,0 +1,961 @@
+"""Inputs that break other embedding libraries: the rows that apply to PreserveNeighbors.
+
+Numbers in the names are those of the rows in the list of faults: what each input is, and that it
+gives finite points or an error that says what to do.
+"""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import torch
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import pairwise_distances
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors, kneighbors_graph
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import skmde
+from skmde import PreserveNeighbors
+
+ROOT = Path(skmde.__file__).parent.parent
+RNG = np.random.default_rng(0)
+X60 = RNG.standard_normal((60, 5))
+UNSEEN = RNG.standard_normal((20, 5))
+
+
+def fit(X, **params):
+    """A seeded fit in which every warning is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return PreserveNeighbors(random_state=0, **params).fit(X)
+
+
+def embed(X, **params):
+    return fit(X, **params).embedding_
+
+
+def assert_finite(Y, shape):
+    assert Y.shape == shape
+    assert np.isfinite(Y).all()
+
+
+def n_distinct(Y):
+    return len(np.unique(Y, axis=0))
+
+
+def run_python(code, *, extra_path=None, **environment):
+    """Run code in a fresh process; its standard output."""
+    path = os.pathsep.join(str(p) for p in (ROOT, extra_path) if p is not None)
+    env = {**os.environ, "PYTHONPATH": path, **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_row_01_one_sample_is_an_error():
+    with pytest.raises(ValueError, match=r"1 sample.*minimum of 2"):
+        PreserveNeighbors().fit(X60[:1])
+    with pytest.raises(ValueError, match=r"1 sample.*at least 2"):
+        PreserveNeighbors(metric="precomputed").fit((np.array([[-1]]), np.array([[0.0]])))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7, 20])
+def test_rows_02_03_07_few_samples_with_defaults(n):
+    Y = embed(X60[:n])
+    assert_finite(Y, (n, 2))
+    distances = pairwise_distances(Y)[~np.eye(n, dtype=bool)]
+    # spread: no pair has come together, none has flown away
+    assert distances.min() > 1e-3
+    assert distances.max() < 100
+
+
+def test_row_03_all_others_are_neighbours():
+    Y = embed(X60[:20], n_neighbors=19)
+    assert n_distinct(Y) == 20
+    assert Y.std() > 0.1
+
+
+@pytest.mark.parametrize("n_neighbors", [20, 21, 500])
+def test_row_04_too_many_neighbours_are_clamped_with_one_warning(n_neighbors):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator = PreserveNeighbors(n_neighbors=n_neighbors, random_state=0).fit(X60[:20])
+    (warning,) = caught
+    assert warning.category is UserWarning
+    message = str(warning.message)
+    assert f"n_neighbors={n_neighbors}" in message
+    assert "using 19" in message
+    np.testing.assert_array_equal(estimator.embedding_, embed(X60[:20], n_neighbors=19))
+    assert np.isfinite(estimator.transform(UNSEEN)).all()
+
+
+def test_row_05_as_many_components_as_fit():
+    assert_finite(embed(X60[:10], n_components=9), (10, 9))
+    assert_finite(embed(X60[:10], n_components=9, constraint="standardized"), (10, 9))
+    for n_components in (10, 11):
+        message = f"n_components={n_components} must be less.*n_samples=10; use at most 9"
+        with pytest.raises(ValueError, match=message):
+            PreserveNeighbors(n_components=n_components).fit(X60[:10])
+        with pytest.raises(ValueError, match="at most 9 components"):
+            PreserveNeighbors(n_components=n_components, constraint="standardized").fit(X60[:10])
+
+
+def test_row_06_one_neighbour_is_another_sample():
+    estimator = fit(X60, n_neighbors=1)
+    nearest = NearestNeighbors(n_neighbors=2).fit(X60).kneighbors(X60, return_distance=False)[:, 1]
+    expected = sp.csr_array((np.ones(60), (np.arange(60), nearest)), shape=(60, 60))
+    np.testing.assert_array_equal(
+        estimator.graph_.toarray(), (expected + expected.T).toarray().astype(np.float32)
+    )
+    assert_finite(estimator.embedding_, (60, 2))
+
+
+def test_row_08_all_rows_equal():
+    for params in ({}, {"constraint": "standardized"}, {"init": "pca"}, {"metric": "cosine"}):
+        Y = embed(np.ones((20, 3)), **params)
+        assert_finite(Y, (20, 2))
+        assert Y.std() > 0.1
+
+
+def test_row_09_one_column_and_a_constant_column():
+    for X in (X60[:, :1], np.zeros((20, 1)), np.c_[X60, np.full(60, 1e6)]):
+        assert_finite(embed(X), (len(X), 2))
+        assert_finite(embed(X, init="pca"), (len(X), 2))
+    # a constant changes no distance
+    np.testing.assert_allclose(embed(np.c_[X60, np.zeros(60)]), embed(X60), atol=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ["exact", "ivf", "torch"])
+def test_row_10_copies_stay_together(algorithm):
+    X = np.repeat(X60[:3], 30, axis=0)
+    estimator = fit(X, neighbors_algorithm=algorithm)
+    Y = estimator.embedding_
+    group = np.repeat(np.arange(3), 30)
+    near = NearestNeighbors(n_neighbors=6).fit(Y).kneighbors(return_distance=False)
+    assert (group[near] == group[:, None]).all()
+    # neighbours are found among the copies, and no sample is its own
+    assert estimator.graph_.diagonal().max() == 0
+    rows, columns = estimator.graph_.nonzero()
+    assert (group[rows] == group[columns]).all()
+
+
+def test_row_12_stored_zeros_are_edges():
+    X = np.repeat(X60[:20], 2, axis=0)
+    graph = KNeighborsTransformer(mode="distance", n_neighbors=4).fit_transform(X)
+    assert (graph.data == 0).sum() == 80  # itself and its copy
+    estimator = fit(graph, metric="precomputed")
+    copies = np.arange(0, 40, 2)
+    assert (estimator.graph_[copies, copies + 1] == 2).all()
+    assert estimator.graph_.diagonal().max() == 0
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_row_13_a_line_keeps_its_order(shift):
+    line = np.linspace(0, 1, 200)
+    order = np.random.default_rng(1).permutation(200)
+    X = np.outer(line, [1.0, 2.0, -1.0])[order] + shift
+    Y = np.empty((200, 2))
+    Y[order] = embed(X)
+    first = PCA(1).fit_transform(Y)[:, 0]
+    rank = np.argsort(np.argsort(first))
+    rank = rank if rank[0] < rank[-1] else 199 - rank
+    # neighbours on the line may change places, no more
+    assert np.abs(rank - np.arange(200)).max() <= 5
+
+
+def test_row_13_a_long_line_bends_but_does_not_fold():
+    line = np.linspace(0, 1, 1000)
+    order = np.random.default_rng(1).permutation(1000)
+    Y = np.empty((1000, 2))
+    Y[order] = embed(line[order, None])
+    near = NearestNeighbors(n_neighbors=5).fit(Y).kneighbors(return_distance=False)
+    assert np.abs(near - np.arange(1000)[:, None]).max() <= 15
+
+
+@pytest.mark.parametrize("constraint", ["centered", "standardized"])
+def test_row_14_an_initial_array_with_coincident_rows(constraint):
+    for init in (np.zeros((60, 2)), np.repeat(UNSEEN[:, :2], 3, axis=0)):
+        before = init.copy()
+        Y = embed(X60, init=init, constraint=constraint)
+        assert_finite(Y, (60, 2))
+        assert n_distinct(Y) == 60
+        np.testing.assert_array_equal(Y, embed(X60, init=init, constraint=constraint))
+        np.testing.assert_array_equal(init, before)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_row_17_what_is_not_finite_is_an_error(bad):
+    broken = np.where(RNG.random(X60.shape) < 0.1, bad, X60)
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        PreserveNeighbors().fit(broken)
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        fit(X60).transform(broken)
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        PreserveNeighbors().fit(sp.csr_array(broken))
+
+
+@pytest.mark.parametrize("init", ["quadratic", "pca"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X: X * 1e25,
+        lambda X: X * 1e-25,
+        lambda X: X * 1e300,
+        lambda X: X * 1e-300,
+        lambda X: (X * 1e37).astype(np.float32),
+    ],
+    ids=["1e25", "1e-25", "1e300", "1e-300", "1e37 in float32"],
+)
+def test_row_18_scale_does_not_matter(change, init):
+    plain, changed = fit(X60, init=init), fit(change(X60), init=init)
+    np.testing.assert_array_equal(changed.graph_.toarray(), plain.graph_.toarray())
+    # rounding grows in the course of a solve, but only by the start: the graph is the same
+    atol = 0.01 if init == "pca" else 0.0
+    np.testing.assert_allclose(changed.embedding_, plain.embedding_, rtol=0, atol=atol)
+    np.testing.assert_allclose(
+        changed.transform(change(UNSEEN)), plain.transform(UNSEEN), rtol=0, atol=max(atol, 1e-5)
+    )
+
+
+def test_row_18_a_shift_does_not_matter():
+    plain = fit(X60)
+    shifted = fit(X60 + 1e8)  # moves the entries to multiples of 1.5e-8
+    np.testing.assert_array_equal(shifted.graph_.toarray(), plain.graph_.toarray())
+    np.testing.assert_allclose(shifted.embedding_, plain.embedding_, atol=1e-3)
+    np.testing.assert_allclose(shifted.transform(UNSEEN + 1e8), plain.transform(UNSEEN), atol=1e-3)
+
+
+def test_row_19_bytes_do_not_wrap_around():
+    counts = RNG.integers(0, 256, (60, 5))
+    expected = fit(counts.astype(float))
+    for X in (counts.astype(np.uint8), torch.tensor(counts, dtype=torch.uint8), counts > 300):
+        if X.dtype == bool:
+            assert_finite(embed(X), (60, 2))
+            continue
+        estimator = fit(X)
+        np.testing.assert_array_equal(estimator.embedding_, expected.embedding_)
+        unseen = X.flip(1) if isinstance(X, torch.Tensor) else X[:, ::-1]
+        np.testing.assert_array_equal(
+            estimator.transform(unseen), expected.transform(counts[:, ::-1].astype(float))
+        )
+
+
+@pytest.mark.parametrize("algorithm", ["exact", "ivf", "faiss", "torch"])
+def test_row_20_cosine_with_zero_and_opposite_rows(algorithm):
+    X = np.concatenate([X60, -X60[:10], np.zeros((3, 5))])
+    estimator = fit(X, metric="cosine", neighbors_algorithm=algorithm)
+    assert_finite(estimator.embedding_, (73, 2))
+    # a zero row is at distance 1 even from itself, and yet known
+    np.testing.assert_array_equal(estimator.transform(X[70:]), estimator.embedding_[[70, 70, 70]])
+    np.testing.assert_array_equal(estimator.transform(X[:70]), estimator.embedding_[:70])
+
+
+def test_row_21_jaccard_with_zero_rows():
+    X = RNG.random((40, 12)) < 0.3
+    X[:4] = False
+    estimator = fit(X, metric="jaccard")
+    assert_finite(estimator.embedding_, (40, 2))
+    assert_finite(estimator.transform(X[:6]), (6, 2))
+
+
+class HasArray:
+    """An object that numpy can read, and nothing else."""
+
+    def __init__(self, X):
+        self.X = X
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.X, dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        pd.DataFrame,
+        lambda X: pd.DataFrame(X).astype("Float64"),
+        lambda X: X.tolist(),
+        lambda X: [torch.tensor(row) for row in X],
+        torch.tensor,
+        lambda X: torch.tensor(X, requires_grad=True),
+        HasArray,
+        np.asfortranarray,
+        lambda X: X.astype(object),
+        lambda X: X.astype(">f8"),
+        lambda X: np.ma.masked_array(X, mask=False),
+    ],
+)
+def test_row_22_containers_of_numbers(wrap):
+    expected = fit(X60)
+    estimator = fit(wrap(X60))
+    np.testing.assert_array_equal(estimator.embedding_, expected.embedding_)
+    np.testing.assert_array_equal(estimator.transform(wrap(UNSEEN)), expected.transform(UNSEEN))
+
+
+def test_row_22_polars():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(X60, schema=list("abcde"))
+    estimator = fit(frame)
+    np.testing.assert_array_equal(estimator.embedding_, embed(X60))
+    assert estimator.feature_names_in_.tolist() == list("abcde")
+
+
+def test_row_22_half_precision_tensors():
+    tensor = torch.tensor(X60)
+    np.testing.assert_array_equal(embed(tensor.bfloat16()), embed(tensor.bfloat16().float()))
+    assert embed(tensor.half()).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([["a", "b"], ["c", "d"], ["e", "f"]], "numeric"),
+        (np.array([["a", "b"], ["c", "d"], ["e", "f"]], dtype=object), "could not convert string"),
+        (pd.DataFrame({"a": ["x", "y", "z"], "b": [1, 2, 3]}), "could not convert string"),
+        (np.array([["2020-01-01"]] * 5, dtype="M8[D]"), r"numbers; got dtype datetime64"),
+        (X60 + 1j, "Complex data not supported"),
+        (np.ma.masked_greater(X60, 1.0), "masked entries"),
+        ([[1, 2], [3]], "inhomogeneous"),
+        (X60[:, 0], "Expected 2D array"),
+        (X60[None], "dim 3"),
+        (X60[:0], "0 sample"),
+        (X60[:, :0], "0 feature"),
+        (None, "Expected 2D array"),
+    ],
+)
+def test_row_23_what_is_no_matrix_of_numbers(X, message):
+    with pytest.raises(ValueError, match=message):
+        PreserveNeighbors().fit(X)
+
+
+def sparse_forms(X):
+    wide = sp.csr_array(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    unsorted = sp.csr_array(X)
+    unsorted.indices[:2] = unsorted.indices[[1, 0]]
+    unsorted.data[:2] = unsorted.data[[1, 0]]
+    unsorted.has_sorted_indices = False
+    return {
+        "csr_array": sp.csr_array(X),
+        "csr_matrix": sp.csr_matrix(X),
+        "csc_array": sp.csc_array(X),
+        "coo_array": sp.coo_array(X),
+        "coo_matrix": sp.coo_matrix(X),
+        "lil_array": sp.lil_array(X),
+        "int64 indices": wide,
+        "unsorted": unsorted,
+    }
+
+
+@pytest.mark.parametrize("form", sparse_forms(np.eye(3)))
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+def test_rows_24_25_sparse_data_is_as_good_as_dense(form, metric):
+    X = np.where(np.abs(X60) > 0.5, X60, 0.0)
+    unseen = np.where(np.abs(UNSEEN) > 0.5, UNSEEN, 0.0)
+    dense = fit(X, metric=metric)
+    sparse = fit(sparse_forms(X)[form], metric=metric)
+    np.testing.assert_array_equal(sparse.embedding_, dense.embedding_)
+    np.testing.assert_array_equal(
+        sparse.transform(sparse_forms(unseen)[form]), dense.transform(unseen)
+    )
+    np.testing.assert_array_equal(sparse.transform(sparse_forms(X)[form]), sparse.embedding_)
+
+
+def test_row_25_a_square_sparse_matrix_is_data_unless_precomputed():
+    graph = kneighbors_graph(X60, 5, mode="distance")
+    as_data = embed(graph)
+    np.testing.assert_array_equal(as_data, embed(graph.toarray()))
+    assert not np.allclose(as_data, embed(graph, metric="precomputed"))
+
+
+def test_row_26_data_distances_graph_and_tables_are_one():
+    raw = embed(X60, n_neighbors=7)
+    distances = pairwise_distances(X60)
+    graph = kneighbors_graph(X60, 7, mode="distance")
+    values, indices = NearestNeighbors(n_neighbors=7).fit(X60).kneighbors()
+    for X in (distances, graph, (indices, values), torch.tensor(distances)):
+        given = embed(X, metric="precomputed", n_neighbors=7)
+        np.testing.assert_allclose(given, raw, atol=1e-5)
+
+
+def test_row_27_graphs_with_and_without_the_samples_themselves():
+    bare = kneighbors_graph(X60, 7, mode="distance")
+    with_self = KNeighborsTransformer(mode="distance", n_neighbors=7).fit_transform(X60)
+    assert with_self.nnz == bare.nnz + 60
+    np.testing.assert_array_equal(
+        embed(bare, metric="precomputed"), embed(with_self, metric="precomputed")
+    )
+
+
+def test_row_27_rows_of_unequal_length():
+    graph = sp.lil_array(kneighbors_graph(X60, 7, mode="distance"))
+    graph[0] = 0  # no neighbours of its own
+    graph[1, 2:] = 1.0  # nearly all
+    estimator = fit(graph.tocsr(), metric="precomputed")
+    assert_finite(estimator.embedding_, (60, 2))
+    stored = graph.toarray() != 0
+    np.testing.assert_array_equal(estimator.graph_.toarray(), stored.astype(np.float32) + stored.T)
+
+
+def test_row_28_missing_neighbours_are_masked():
+    values, indices = NearestNeighbors(n_neighbors=7).fit(X60).kneighbors()
+    shorter = embed((indices[:, :5], values[:, :5]), metric="precomputed")
+    indices[:, 5:], values[:, 5:] = -1, np.nan
+    np.testing.assert_array_equal(embed((indices, values), metric="precomputed"), shorter)
+
+
+def test_row_29_negative_and_asymmetric_distances():
+    distances = pairwise_distances(X60)
+    with pytest.raises(ValueError, match=r"must not be negative, got -1\.0"):
+        PreserveNeighbors(metric="precomputed").fit(distances - np.eye(60))
+    estimator = fit(distances, metric="precomputed")
+    with pytest.raises(ValueError, match="must not be negative"):
+        estimator.transform(-distances[:3])
+    lopsided = distances * np.where(np.triu(np.ones((60, 60))) > 0, 1.5, 0.5)
+    before = lopsided.copy()
+    with pytest.warns(UserWarning, match=r"not symmetric.*average") as caught:
+        mean = PreserveNeighbors(metric="precomputed", random_state=0).fit(lopsided)
+    assert len(caught) == 1
+    np.testing.assert_array_equal(mean.embedding_, estimator.embedding_)
+    np.testing.assert_array_equal(lopsided, before)
+
+
+def test_row_30_infinite_distances_are_left_out():
+    distances = pairwise_distances(X60)
+    distances[:30, 30:] = distances[30:, :30] = np.inf
+    before = distances.copy()
+    estimator = fit(distances, metric="precomputed")
+    np.testing.assert_array_equal(distances, before)
+    assert_finite(estimator.embedding_, (60, 2))
+    rows, columns = estimator.graph_.nonzero()
+    assert ((rows < 30) == (columns < 30)).all()
+    unseen = distances[:4].copy()
+    unseen[0] = np.inf
+    Y = estimator.transform(unseen)
+    np.testing.assert_allclose(Y[0], estimator.embedding_.mean(axis=0), atol=1e-6)
+
+
+def test_row_31_a_vertex_without_edges():
+    graph = sp.block_diag([kneighbors_graph(X60, 7, mode="distance"), sp.csr_array((2, 2))])
+    Y = embed(graph, metric="precomputed")
+    assert_finite(Y, (62, 2))
+    assert n_distinct(Y) == 62
+
+
+@pytest.mark.parametrize("init", ["quadratic", "pca", "random"])
+@pytest.mark.parametrize(("n_blobs", "size"), [(2, 6), (4, 6), (2, 30), (4, 15), (4, 100)])
+def test_row_32_blobs_far_apart(n_blobs, size, init):
+    rng = np.random.default_rng(0)
+    centres = 100.0 * np.eye(5)[:n_blobs]
+    X = np.concatenate([rng.standard_normal((size, 5)) + centre for centre in centres])
+    estimator = fit(X, init=init)
+    Y = estimator.embedding_
+    blob = np.repeat(np.arange(n_blobs), size)
+    assert sp.csgraph.connected_components(estimator.graph_)[0] == n_blobs
+    assert_finite(Y, (n_blobs * size, 2))
+    assert n_distinct(Y) == n_blobs * size
+    means = np.array([Y[blob == b].mean(axis=0) for b in range(n_blobs)])
+    radii = [np.linalg.norm(Y[blob == b] - means[b], axis=1).max() for b in range(n_blobs)]
+    for a in range(n_blobs):
+        assert radii[a] > 0.05
+        for b in range(a):
+            assert np.linalg.norm(means[a] - means[b]) > radii[a] + radii[b]
+
+
+ALGORITHMS = ["exact", "ivf", "faiss", "pynndescent", "torch"]
+X1000 = np.random.default_rng(5).standard_normal((1000, 8))
+X1000[:, :2] += 6 * np.random.default_rng(6).integers(0, 3, (1000, 2))
+UNSEEN8 = np.random.default_rng(7).standard_normal((20, 8)) + 3
+
+
+@pytest.fixture(scope="module", params=ALGORITHMS)
+def fitted(request):
+    """An estimator fitted to a thousand rows by each search."""
+    if request.param == "faiss":
+        pytest.importorskip("faiss")
+    return fit(X1000, neighbors_algorithm=request.param, max_iter=30)
+
+
+def test_row_33_unseen_rows_do_not_see_each_other(fitted):
+    together = fitted.transform(UNSEEN8)
+    assert_finite(together, (20, 2))
+    alone = np.concatenate([fitted.transform(row[None]) for row in UNSEEN8])
+    order = np.random.default_rng(0).permutation(20)
+    np.testing.assert_allclose(alone, together, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(fitted.transform(UNSEEN8[order]), together[order], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(fitted.transform(UNSEEN8[5:9]), together[5:9], rtol=0, atol=1e-7)
+
+
+def test_row_34_training_rows_among_unseen_rows(fitted):
+    together = fitted.transform(np.concatenate([UNSEEN8[:10], X1000, UNSEEN8[10:]]))
+    np.testing.assert_array_equal(together[10:-10], fitted.embedding_)
+    np.testing.assert_allclose(
+        np.concatenate([together[:10], together[-10:]]),
+        fitted.transform(UNSEEN8),
+        rtol=0,
+        atol=1e-7,
+    )
+
+
+@pytest.mark.parametrize(
+    "metric", ["cosine", "correlation", "manhattan", "nan_euclidean", "tsss", "dot", "canberra"]
+)
+def test_row_34_under_other_metrics(metric):
+    estimator = fit(X60, metric=metric)
+    np.testing.assert_array_equal(estimator.transform(X60[7:20]), estimator.embedding_[7:20])
+
+
+def test_row_35_wrong_width_and_transform_before_fit():
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        PreserveNeighbors().transform(X60)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        PreserveNeighbors().score(X60)
+    estimator = fit(X60)
+    with pytest.raises(ValueError, match=r"4 features.*expecting 5"):
+        estimator.transform(X60[:, :4])
+    with pytest.raises(ValueError, match=r"4 features.*expecting 5"):
+        estimator.score(X60[:, :4])
+
+
+def test_row_36_more_rows_than_training():
+    estimator = fit(X60)
+    many = np.random.default_rng(0).standard_normal((3000, 5))
+    Y = estimator.transform(many)
+    assert_finite(Y, (3000, 2))
+    np.testing.assert_array_equal(Y[2990:], estimator.transform(many[2990:]))
+
+
+def test_row_37_one_row():
+    estimator = fit(X60)
+    assert_finite(estimator.transform(UNSEEN[:1]), (1, 2))
+    with pytest.raises(ValueError, match="Reshape your data"):
+        estimator.transform(UNSEEN[0])
+
+
+@pytest.mark.parametrize("factor", [10.0, 1e6, 1e30, 1e200])
+def test_row_38_a_row_far_outside(factor):
+    estimator = fit(X60)
+    Y = estimator.transform(factor * UNSEEN)
+    assert_finite(Y, (20, 2))
+    assert np.abs(Y).max() < 100 * np.abs(estimator.embedding_).max()
+
+
+def test_row_39_precomputed_distances_of_unseen_samples():
+    search = NearestNeighbors(n_neighbors=5).fit(X60)
+    raw = fit(X60, n_neighbors=5)
+    expected = raw.transform(UNSEEN)
+    full = pairwise_distances(UNSEEN, X60)
+    graph = search.kneighbors_graph(UNSEEN, mode="distance")
+    values, indices = search.kneighbors(UNSEEN)
+    for train in (pairwise_distances(X60), kneighbors_graph(X60, 5, mode="distance")):
+        estimator = fit(train, metric="precomputed", n_neighbors=5)
+        for unseen in (full, graph, sp.coo_array(graph), (indices, values)):
+            np.testing.assert_allclose(estimator.transform(unseen), expected, atol=1e-4)
+    with pytest.raises(ValueError, match=r"59 features.*expecting 60"):
+        estimator.transform(full[:, :59])
+    with pytest.raises(ValueError, match="index 60 is out of range"):
+        estimator.transform((indices + 60 - indices.max(), values))
+
+
+def test_row_39_unseen_samples_without_any_distance():
+    estimator = fit(kneighbors_graph(X60, 5, mode="distance"), metric="precomputed")
+    centre = estimator.embedding_.mean(axis=0)
+    np.testing.assert_allclose(
+        estimator.transform(sp.csr_array((3, 60))), [centre, centre, centre], atol=1e-6
+    )
+    assert estimator.score(sp.csr_array((3, 60))) == 0.0
+
+
+THREADED = """
+import numpy as np, torch, sys
+from skmde import PreserveNeighbors
+rng = np.random.default_rng(5)
+X = rng.standard_normal((1000, 80)); X[:, :2] += 6 * rng.integers(0, 3, (1000, 2))
+threads, n_jobs = {threads}, {n_jobs}
+if threads: torch.set_num_threads(threads)
+for params in {cases}:
+    estimator = PreserveNeighbors(random_state=3, max_iter=30, n_jobs=n_jobs, **params).fit(X[:900])
+    print(hash(estimator.embedding_.tobytes()), hash(estimator.transform(X[900:]).tobytes()))
+"""
+CASES = [
+    {},
+    {"init": "pca"},
+    {"init": "random", "constraint": "standardized"},
+    {"neighbors_algorithm": "ivf"},
+    {"neighbors_algorithm": "faiss"},
+    {"neighbors_algorithm": "torch"},
+    {"n_components": 12},
+    {"metric": "manhattan", "repulsive_penalty": None},
+]
+
+
+def fits_in_this_process(threads, n_jobs, cases=CASES):
+    before = torch.get_num_threads()
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((1000, 80))
+    X[:, :2] += 6 * rng.integers(0, 3, (1000, 2))
+    torch.set_num_threads(threads)
+    try:
+        found = []
+        for params in cases:
+            estimator = PreserveNeighbors(random_state=3, max_iter=30, n_jobs=n_jobs, **params)
+            found.append(estimator.fit(X[:900]).embedding_.tobytes())
+            found.append(estimator.transform(X[900:]).tobytes())
+        return found
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_row_42_same_bits_for_any_number_of_threads():
+    pytest.importorskip("faiss")
+    expected = fits_in_this_process(1, None)
+    for threads, n_jobs in ((2, None), (4, None), (1, None), (1, 1), (1, 2), (4, -1)):
+        assert fits_in_this_process(threads, n_jobs) == expected, (threads, n_jobs)
+
+
+def test_row_42_same_bits_in_other_processes():
+    pytest.importorskip("faiss")
+    outputs = {
+        run_python(
+            THREADED.format(threads=0, n_jobs=None, cases=CASES),
+            OMP_NUM_THREADS=str(threads),
+            OPENBLAS_NUM_THREADS=str(threads),
+            MKL_NUM_THREADS=str(threads),
+            PYTHONHASHSEED="0",
+        ).stdout
+        for threads in (1, 2)
+    }
+    assert len(outputs) == 1
+
+
+def test_row_42_same_bits_with_pynndescent():
+    cases = [{"neighbors_algorithm": "pynndescent"}]
+    expected = fits_in_this_process(1, 1, cases)
+    for threads, n_jobs in ((2, None), (1, 2)):
+        assert fits_in_this_process(threads, n_jobs, cases) == expected
+
+
+def test_row_42_another_seed_is_another_embedding():
+    assert not np.array_equal(
+        PreserveNeighbors(random_state=0).fit(X60).embedding_,
+        PreserveNeighbors(random_state=1).fit(X60).embedding_,
+    )
+    generator = np.random.RandomState(0)
+    first, second = (
+        PreserveNeighbors(random_state=generator).fit(X60).embedding_ for _ in range(2)
+    )
+    assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("random_state", [0, None])
+@pytest.mark.parametrize("params", [{}, {"init": "random"}, {"init": "pca"}])
+def test_row_43_global_random_states_are_untouched(random_state, params):
+    numpy_before, torch_before = np.random.get_state(), torch.get_rng_state()
+    estimator = PreserveNeighbors(random_state=random_state, **params).fit(X60)
+    estimator.transform(UNSEEN)
+    estimator.score(UNSEEN)
+    numpy_after = np.random.get_state()
+    assert all(np.array_equal(a, b) for a, b in zip(numpy_before, numpy_after, strict=True))
+    assert torch.equal(torch_before, torch.get_rng_state())
+
+
+def test_row_43_no_seed_means_a_fresh_one():
+    np.random.seed(0)
+    first = PreserveNeighbors().fit(X60).embedding_
+    np.random.seed(0)
+    assert not np.array_equal(first, PreserveNeighbors().fit(X60).embedding_)
+
+
+def test_row_44_set_output_keeps_names_and_index():
+    polars = pytest.importorskip("polars")
+    frame = pd.DataFrame(X60, columns=list("abcde"), index=np.arange(60) * 7)
+    estimator = PreserveNeighbors(random_state=0).set_output(transform="pandas")
+    out = estimator.fit_transform(frame)
+    assert out.columns.tolist() == ["preserveneighbors0", "preserveneighbors1"]
+    assert (out.index == frame.index).all()
+    assert (estimator.transform(frame.iloc[5:9]).index == frame.index[5:9]).all()
+    out = estimator.set_output(transform="polars").fit_transform(frame)
+    assert isinstance(out, polars.DataFrame)
+    assert out.columns == ["preserveneighbors0", "preserveneighbors1"]
+
+
+def test_row_45_pipeline_with_memory_and_grid_search(tmp_path):
+    pipeline = make_pipeline(
+        StandardScaler(), PreserveNeighbors(random_state=0), memory=str(tmp_path)
+    )
+    search = GridSearchCV(
+        pipeline, {"preserveneighbors__n_neighbors": [5, 7]}, n_jobs=2, cv=2, error_score="raise"
+    )
+    search.fit(X60)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    again = clone(search.best_estimator_).fit(X60)
+    np.testing.assert_array_equal(again.transform(UNSEEN), search.transform(UNSEEN))
+
+
+def test_row_45_clone_keeps_every_parameter():
+    init = np.zeros((60, 2))
+    callbacks = [print]
+    params = {
+        "n_components": 3,
+        "n_neighbors": 4,
+        "attractive_penalty": skmde.Log1p(2.0),
+        "repulsive_penalty": skmde.InversePower(),
+        "repulsive_fraction": 0.7,
+        "constraint": skmde.Standardized(),
+        "metric": pairwise_distances,
+        "metric_params": {"p": 1},
+        "max_distance": 3.0,
+        "neighbors_algorithm": "exact",
+        "init": init,
+        "max_iter": 7,
+        "tol": 1e-3,
+        "memory_size": 3,
+        "random_state": 5,
+        "n_jobs": 2,
+        "device": torch.device("cpu"),
+        "callbacks": callbacks,
+        "verbose": 1,
+    }
+    estimator = PreserveNeighbors(**params)
+    assert set(params) == set(estimator.get_params(deep=False))
+    for name, value in params.items():
+        assert getattr(estimator, name) is value
+    copy = clone(estimator)
+    for name, value in copy.get_params(deep=False).items():
+        assert type(value) is type(params[name]), name
+        assert repr(value) == repr(params[name]), name
+
+
+@pytest.mark.parametrize(
+    "y", [np.array(["a"] * 60), np.arange(7), [None] * 60, "labels", np.full(60, np.nan)]
+)
+def test_row_46_y_is_ignored(y):
+    expected = embed(X60)
+    estimator = PreserveNeighbors(random_state=0)
+    np.testing.assert_array_equal(estimator.fit(X60, y).embedding_, expected)
+    np.testing.assert_array_equal(estimator.fit_transform(X60, y=y), expected)
+    assert estimator.score(UNSEEN, y) == estimator.score(UNSEEN)
+
+
+def test_row_47_grid_search_slices_both_axes_of_distances():
+    distances = pairwise_distances(X60)
+    given = GridSearchCV(
+        PreserveNeighbors(metric="precomputed", random_state=0), {"n_neighbors": [4, 6]}, cv=3
+    ).fit(distances)
+    raw = GridSearchCV(PreserveNeighbors(random_state=0), {"n_neighbors": [4, 6]}, cv=3).fit(X60)
+    for name in ("split0_test_score", "split1_test_score", "split2_test_score"):
+        np.testing.assert_allclose(given.cv_results_[name], raw.cv_results_[name], atol=0.02)
+
+
+def test_row_48_read_only_memory_maps(tmp_path):
+    np.save(tmp_path / "X.npy", X60)
+    np.save(tmp_path / "unseen.npy", UNSEEN)
+    before = (tmp_path / "X.npy").read_bytes()
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    unseen = np.load(tmp_path / "unseen.npy", mmap_mode="r")
+    for params in ({}, {"init": "pca"}, {"metric": "cosine"}, {"init": X[:, :2]}):
+        plain = (
+            {**params, "init": X60[:, :2]} if "init" in params and params["init"] is X else params
+        )
+        estimator = fit(X, **params)
+        expected = fit(X60, **plain)
+        np.testing.assert_array_equal(estimator.embedding_, expected.embedding_)
+        np.testing.assert_array_equal(estimator.transform(unseen), expected.transform(UNSEEN))
+        assert np.isfinite(estimator.score(unseen))
+    assert (tmp_path / "X.npy").read_bytes() == before
+
+
+def test_row_48_read_only_distances_and_graphs():
+    distances = pairwise_distances(X60)
+    graph = kneighbors_graph(X60, 5, mode="distance")
+    for array in (distances, graph.data, graph.indices, graph.indptr):
+        array.flags.writeable = False
+    for X in (distances, graph):
+        estimator = fit(X, metric="precomputed")
+        assert_finite(estimator.transform(X[:3]), (3, 2))
+
+
+WRITE = """
+import pickle, numpy as np, metrics_of_mine
+from skmde import PreserveNeighbors
+rng = np.random.default_rng(0)
+X = rng.standard_normal((300, 4))
+cases = [dict(metric=metrics_of_mine.taxi)] + [
+    dict(neighbors_algorithm=a) for a in ("exact", "ivf", "faiss", "torch")
+]
+fitted = [PreserveNeighbors(random_state=0, max_iter=20, **case).fit(X) for case in cases]
+unseen = rng.standard_normal((5, 4))
+with open("{file}", "wb") as f:
+    pickle.dump((unseen, fitted, [e.transform(unseen) for e in fitted]), f)
+"""
+READ = """
+import pickle, numpy as np
+with open("{file}", "rb") as f:
+    unseen, fitted, expected = pickle.load(f)
+for estimator, places in zip(fitted, expected):
+    np.testing.assert_array_equal(estimator.transform(unseen), places)
+print(len(fitted))
+"""
+
+
+def test_row_49_pickled_in_one_process_and_used_in_another(tmp_path):
+    pytest.importorskip("faiss")
+    (tmp_path / "metrics_of_mine.py").write_text("def taxi(a, b):\n    return abs(a - b).sum()\n")
+    file = tmp_path / "fitted.pickle"
+    run_python(WRITE.format(file=file), extra_path=tmp_path)
+    done = run_python(READ.format(file=file), extra_path=tmp_path, OMP_NUM_THREADS="1")
+    assert done.stdout.split() == ["5"]
+
+
+def test_row_49_pickled_with_any_search(fitted):
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.transform(UNSEEN8), fitted.transform(UNSEEN8))
+
+
+FORK = """
+import multiprocessing, numpy as np
+from skmde import PreserveNeighbors
+
+X = np.random.default_rng(0).standard_normal((1000, 20))
+
+def embed():
+    estimator = PreserveNeighbors(random_state=0, max_iter=20, n_jobs=2)
+    return hash(estimator.fit_transform(X).tobytes())
+
+def work(queue):
+    queue.put(embed())
+
+if __name__ == "__main__":
+    here = embed()
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    children = [context.Process(target=work, args=(queue,)) for _ in range(2)]
+    for child in children: child.start()
+    there = {queue.get(timeout=60) for _ in children}
+    for child in children: child.join(30)
+    print(there == {here}, [child.exitcode for child in children])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_row_50_fit_fork_and_fit_in_the_child():
+    assert run_python(FORK, PYTHONHASHSEED="0").stdout.strip() == "True [0, 0]"
+
+
+QUIET = """
+import warnings; warnings.simplefilter("error")
+import numpy as np, skmde
+X = np.random.default_rng(0).standard_normal((300, 5))
+estimator = skmde.PreserveNeighbors(random_state=0)
+estimator.fit(X); estimator.transform(X[:3] + 0.1); estimator.score(X)
+"""
+
+
+def test_row_51_a_default_fit_prints_and_warns_nothing():
+    done = run_python("import torch, numba, sklearn.neighbors, pynndescent\n" + QUIET)
+    assert done.stdout == ""
+    assert done.stderr == ""
+
+
+def test_row_52_devices():
+    expected = embed(X60)
+    for device in ("cpu", torch.device("cpu"), "cpu:0"):
+        np.testing.assert_array_equal(embed(X60, device=device), expected)
+    if not torch.cuda.is_available():
+        np.testing.assert_array_equal(embed(X60, device="auto"), expected)
+        np.testing.assert_allclose(
+            embed(X60, device="auto", neighbors_algorithm="torch"), expected, atol=1e-5
+        )
+        for device in ("cuda", torch.device("cuda"), "cuda:1", "gpu", "meta"):
+            with pytest.raises(ValueError, match="is not available; this machine has cpu"):
+                PreserveNeighbors(device=device).fit(X60)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_row_52_a_gpu_by_any_name():
+    results = [embed(X60, device=d) for d in ("cuda", torch.device("cuda"), "auto", "cuda:0")]
+    for Y in results:
+        np.testing.assert_allclose(Y, results[0], atol=1e-3)
+    assert_finite(results[0], (60, 2))
+
+
+def test_row_53_a_cache_folder_that_cannot_be_written(tmp_path):
+    folder = tmp_path / "file"
+    folder.write_text("")  # a file: no process, not even root's, can make a folder of it
+    code = """
+import numpy as np
+from skmde import PreserveNeighbors
+Y = PreserveNeighbors(random_state=0, max_iter=3).fit_transform(np.arange(40.0).reshape(20, 2))
+print(np.isfinite(Y).all())
+"""
+    assert run_python(code, NUMBA_CACHE_DIR=str(folder / "cache")).stdout.strip() == "True"
+
+
+def interrupt(state):
+    if state.iteration == 3:
+        raise KeyboardInterrupt
+
+
+def test_row_54_an_interrupted_fit_leaves_no_trace():
+    estimator = PreserveNeighbors(random_state=0, callbacks=[interrupt])
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(X60)
+    assert vars(estimator) == vars(PreserveNeighbors(random_state=0, callbacks=[interrupt]))
+    with pytest.raises(NotFittedError):
+        estimator.transform(X60)
+    estimator.set_params(callbacks=None).fit(X60)
+    before = dict(vars(estimator))
+    places = estimator.transform(UNSEEN)
+    estimator.callbacks = before["callbacks"] = [interrupt]
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(pd.DataFrame(UNSEEN[:, :3], columns=list("abc")))
+    assert vars(estimator).keys() == before.keys()
+    assert all(vars(estimator)[name] is value for name, value in before.items())
+    np.testing.assert_array_equal(estimator.transform(UNSEEN), places)
+
+
+def test_row_54_a_failed_fit_leaves_no_trace():
+    estimator = fit(X60)
+    places = estimator.transform(UNSEEN)
+    for broken in (UNSEEN[:, :3] * np.nan, UNSEEN[:1, :3]):
+        with pytest.raises(ValueError):
+            estimator.fit(broken)
+        np.testing.assert_array_equal(estimator.transform(UNSEEN), places)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_row_54_a_signal_during_a_long_fit():
+    X = np.random.default_rng(0).standard_normal((2000, 5))
+    started = threading.Event()
+    estimator = PreserveNeighbors(
+        random_state=0,
+        max_iter=100_000,
+        tol=0,
+        n_jobs=2,
+        callbacks=[lambda state: started.set()],
+    )
+
+    def press():
+        started.wait(60)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(X)
+    assert not hasattr(estimator, "embedding_")
+    # the pool of threads is still in order
+    assert_finite(embed(X60, n_jobs=2), (60, 2))
