@@ -152,12 +152,14 @@ class _Solve:
         self.wolfe = wolfe
         self.pairs = PairHistory(memory_size, like, objective.n_threads)
         self.noise = 4.0 * torch.finfo(like.dtype).eps
+        self.size = 0.0  # norm of the start
         self.n_evaluations = 0
 
     def start(self, X: torch.Tensor) -> _Point:
         X = X.detach().clone().contiguous()
         value, G = self._evaluate(X)
-        numbers = self._read(value, dot(G, G))
+        numbers = self._read(value, dot(G, G), dot(X, X))
+        self.size = math.sqrt(numbers[2])
         return _Point(0.0, X, G, numbers[0], 0.0, numbers[1])
 
     def advance(self, point: _Point) -> _Point | None:
@@ -182,7 +184,7 @@ class _Solve:
             return trial
 
         noise = self.noise * max(abs(point.value), 1e-30)
-        outcome = strong_wolfe(evaluate, start, 1.0, self.wolfe, noise)
+        outcome = strong_wolfe(evaluate, start, self._first_step(point), self.wolfe, noise)
         trial = outcome.trial
         if trial is None:
             return None
@@ -192,6 +194,12 @@ class _Solve:
         assert trial.dots is not None
         self.pairs.accept(trial.dots)
         return trial
+
+    def _first_step(self, point: _Point) -> float:
+        """1, but along -G itself no more than moves the items by as much as they are spread."""
+        if len(self.pairs) or not 0 < self.size < point.residual_norm:
+            return 1.0
+        return self.size / point.residual_norm
 
     def _trial(self, point: _Point, V: torch.Tensor, step: float) -> _Point:
         X = torch.add(point.X, V, alpha=step)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from core_problems import on_the_torch_path
 from kernel_cases import LOSSES, PENALTIES
 
 from skmde import losses, penalties
@@ -84,20 +85,11 @@ def test_gradient_equals_central_differences_for_every_function(compiled):
         extra = {"deviations": delta} if isinstance(function, Loss) else {}
         problem = make(edges, function, 2, n=6, weights=w, **extra)
         if not compiled:
-            problem = reference(problem)
+            problem = on_the_torch_path(problem)
         _, gradient = problem.value_and_gradient(X)
         want = central_differences(lambda Z, f=problem: float(f.value_and_gradient(Z)[0]), X)
         scale = float(gradient.abs().max()) + 1e-3
         assert float((gradient - want).abs().max()) < 1e-6 * scale, function
-
-
-def reference(problem):
-    """The same problem, all of it on the torch path."""
-    problem._reference = [
-        (s, problem._incidence(s), problem._block(s)) for s in problem.edges.segments
-    ]
-    problem._pieces = []
-    return problem
 
 
 @pytest.mark.parametrize("distortion", [("log1p", lambda d: -1 / d), (lambda d: d**2, "log")])
@@ -276,7 +268,7 @@ def test_bits_of_the_torch_path_do_not_depend_on_torchs_threads(function, is_los
     extra = {"deviations": delta} if is_loss else {}
     X = torch.from_numpy(rng.normal(size=(n, 2)).astype(np.float32))
     edge_list = EdgeList.build(edges, n, function, weights=w, **extra)
-    problem = reference(Objective(edge_list, n, 2))
+    problem = on_the_torch_path(Objective(edge_list, n, 2))
     before = torch.get_num_threads()
     results = []
     try:
