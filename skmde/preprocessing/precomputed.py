@@ -88,7 +88,7 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
         if matrix.shape[1] != n:
             raise ValueError(
                 f"Precomputed distances must be a square matrix, got shape {matrix.shape}. "
-                'With metric="precomputed", X holds distances, not data.'
+                'With metric="precomputed", X holds distances (inf for none), not data.'
             )
         k = None if n_neighbors is None else clamp_neighbors(n_neighbors, n)
         if sp.issparse(matrix):

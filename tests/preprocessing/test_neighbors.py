@@ -1,6 +1,8 @@
-"""Nearest neighbours: who they are, for every back end, metric and kind of input."""
+"""Nearest neighbours: who they are, whichever back end finds them."""
 
 import importlib.util
+import multiprocessing
+import os
 import pickle
 import subprocess
 import sys
@@ -10,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numba
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import torch
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
+from neighbor_tables import by_definition, recall
 from scipy.spatial.distance import cdist, cityblock
 
 from skmde.preprocessing.neighbors import NeighborIndex, clamp_neighbors, nearest_neighbors
@@ -28,29 +30,6 @@ def algorithm(request, monkeypatch):
     if request.param == "torch":  # whatever the size, compute on the device
         monkeypatch.setattr("skmde.preprocessing._torch._FEW", 0)
     return request.param
-
-
-@pytest.fixture(scope="module")
-def cloud():
-    """2,000 rows near a 5-dimensional plane in 80 dimensions."""
-    rng = np.random.default_rng(0)
-    plane = rng.standard_normal((2000, 5)) @ rng.standard_normal((5, 80))
-    return plane + 0.1 * rng.standard_normal((2000, 80))
-
-
-def by_definition(D, k):
-    """The k nearest others of each row of a distance matrix, by (distance, index)."""
-    n = len(D)
-    indices = np.empty((n, k), int)
-    for i in range(n):
-        others = np.delete(np.arange(n), i)
-        indices[i] = others[np.lexsort((others, D[i, others]))][:k]
-    return indices, np.take_along_axis(D, indices, axis=1)
-
-
-def recall(indices, truth):
-    hits = [len(set(a) & set(b)) for a, b in zip(indices.tolist(), truth.tolist(), strict=True)]
-    return np.mean(hits) / truth.shape[1]
 
 
 # Every back end.
@@ -217,6 +196,19 @@ def test_neighbor_count_is_checked(bad):
         nearest_neighbors(np.eye(4), bad)
 
 
+def test_one_sample_is_refused():
+    for X, metric in ((np.ones((1, 3)), "euclidean"), (np.zeros((1, 1)), "precomputed")):
+        with pytest.raises(ValueError, match="1 sample"):
+            nearest_neighbors(X, 2, metric=metric)
+    with pytest.raises(ValueError, match="1 sample"):
+        nearest_neighbors(np.ones((1, 3)), None, max_distance=1.0)
+
+
+def test_two_samples():
+    indices, distances, _ = nearest_neighbors(np.array([[0.0], [2.0]]), 1)
+    assert indices.tolist() == [[1], [0]] and distances.tolist() == [[2.0], [2.0]]
+
+
 def test_one_neighbor_is_not_the_row_itself():
     X = np.array([[0.0], [0.0], [5.0], [6.0]])
     assert nearest_neighbors(X, 1)[0].ravel().tolist() == [1, 0, 3, 2]
@@ -280,154 +272,50 @@ def test_exact_search_agrees_with_the_definition_on_ties(X, k):
     np.testing.assert_array_equal(distances, D)
 
 
-# Metrics.
+# Which back end, and what stays outside.
+
+
+def test_auto_is_exact_where_that_is_cheap_and_lists_elsewhere(cloud, monkeypatch):
+    assert NeighborIndex().fit(cloud).algorithm_ == "exact"
+    monkeypatch.setattr("skmde.preprocessing._index._CHEAP_EUCLIDEAN", 1e6)
+    for metric in ("euclidean", "cosine", "sqeuclidean", "correlation"):
+        assert NeighborIndex(metric=metric, random_state=0).fit(cloud).algorithm_ == "ivf"
 
 
 @pytest.mark.parametrize(
-    ("metric", "params"),
+    ("metric", "chosen"),
     [
-        ("euclidean", None),
-        ("l2", None),
-        ("sqeuclidean", None),
-        ("cosine", None),
-        ("correlation", None),
-        ("manhattan", None),
-        ("chebyshev", None),
-        ("minkowski", {"p": 3}),
-        ("minkowski", {"p": 2}),
-        ("canberra", None),
-        ("braycurtis", None),
-        ("seuclidean", None),
-        ("mahalanobis", None),
+        ("manhattan", "pynndescent"),
+        ("nan_euclidean", "exact"),  # which pynndescent does not have
+        (cityblock, "exact"),  # which it could not compile
+        (numba.njit(lambda a, b: np.abs(a - b).sum()), "pynndescent"),
     ],
 )
-def test_metrics_agree_with_scipy(metric, params):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((150, 6)) * [1, 2, 3, 1, 1, 1] + 1
-    name = {"l2": "euclidean", "manhattan": "cityblock"}.get(metric, metric)
-    extra = dict(params or {})
-    if metric == "seuclidean":
-        extra = {"V": X.var(axis=0, ddof=1)}
-    if metric == "mahalanobis":
-        extra = {"VI": np.linalg.inv(np.cov(X.T))}
-    truth, D = by_definition(cdist(X, X, name, **extra), 6)
-    indices, distances, index = nearest_neighbors(X, 6, metric=metric, metric_params=params)
-    np.testing.assert_array_equal(indices, truth)
-    np.testing.assert_allclose(distances, D, rtol=1e-9)
-    Q = rng.standard_normal((9, 6))
-    D = cdist(Q, X, name, **extra)
-    indices, distances = index.kneighbors(Q, 1)
-    np.testing.assert_array_equal(indices[:, 0], D.argmin(axis=1))
-    np.testing.assert_allclose(distances[:, 0], D.min(axis=1), rtol=1e-9)
+def test_auto_takes_pynndescent_for_many_rows_and_its_metrics(metric, chosen, cloud, monkeypatch):
+    monkeypatch.setattr("skmde.preprocessing._index._CHEAP_OTHER", 1e6)
+    monkeypatch.setattr("skmde.preprocessing._index._CHEAP_CALLABLE", 1e3)
+    monkeypatch.setattr("skmde.preprocessing._pynndescent.Descent", lambda *args: None)
+    assert NeighborIndex(metric=metric).fit(cloud[:500]).algorithm_ == chosen
 
 
-@pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "sqeuclidean"])
-@pytest.mark.parametrize(("shift", "factor"), [(1e8, 1.0), (0.0, 1e25), (0.0, 1e-25)])
-def test_other_metrics_do_not_mind_shift_and_scale(metric, shift, factor):
-    X = np.random.default_rng(0).standard_normal((60, 3))
-    truth, D, _ = nearest_neighbors(X, 4, metric=metric)
-    indices, distances, _ = nearest_neighbors(X * factor + shift, 4, metric=metric)
-    np.testing.assert_array_equal(indices, truth)
-    power = 2 if metric == "sqeuclidean" else 1
-    np.testing.assert_allclose(distances / factor**power, D, rtol=1e-6)
-
-
-def test_cosine_is_not_shifted():
-    X = np.array([[1.0, 100.0], [1.0, 101.0], [2.0, 200.0]])
-    assert nearest_neighbors(X, 1, metric="cosine")[0][0, 0] == 2
-
-
-@pytest.mark.parametrize("algorithm", ["exact", "ivf"])
-def test_cosine_zero_rows_are_at_distance_one_from_all(algorithm):
-    X = np.array([[0.0, 0], [1, 0], [-1, 0], [0, 0], [1, 0.1], [0, 1]])
-    indices, distances, index = nearest_neighbors(X, 5, metric="cosine", algorithm=algorithm)
-    assert np.isfinite(distances).all()
-    assert (distances[0] == 1).all() and indices[0].tolist() == [1, 2, 3, 4, 5]
-    assert (distances[3] == 1).all() and indices[3].tolist() == [0, 1, 2, 4, 5]
-    # Row 1: a near one, then distance 1 (zero rows 0 and 3, orthogonal row 5), the opposite last.
-    assert indices[1].tolist() == [4, 0, 3, 5, 2]
-    np.testing.assert_allclose(distances[1, 1:], [1, 1, 1, 2])
-    indices, distances = index.kneighbors(np.zeros((1, 2)), 3)
-    assert indices.tolist() == [[0, 1, 2]] and (distances == 1).all()
-
-
-def test_cosine_of_zero_rows_only():
-    indices, distances, index = nearest_neighbors(np.zeros((4, 2)), 2, metric="cosine")
-    assert indices.tolist() == [[1, 2], [0, 2], [0, 1], [0, 1]]
-    assert (distances == 1).all()
-    assert (index.kneighbors(np.ones((1, 2)), 4)[1] == 1).all()
-
-
-def test_cosine_zero_queries_without_zero_training_rows():
-    index = NeighborIndex(metric="cosine").fit(np.eye(3))
-    indices, distances = index.kneighbors(np.array([[0.0, 0, 0], [1, 0, 0]]), 2)
-    assert indices[0].tolist() == [0, 1] and (distances[0] == 1).all()
-    assert distances[1, 0] == 0
-
-
-def test_correlation_of_constant_rows_is_finite():
-    X = np.array([[1.0, 1, 1], [0.1, 0.1, 0.1], [1, 2, 3], [3, 2, 1]])
-    indices, distances, _ = nearest_neighbors(X, 3, metric="correlation")
-    assert (distances[:2] == 1).all()
-    np.testing.assert_allclose(distances[2], [1, 1, 2])
-    assert indices[2].tolist() == [0, 1, 3]
-
-
-def test_jaccard_zero_rows_are_finite():
-    X = np.array([[0, 0, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        indices, distances, _ = nearest_neighbors(X, 3, metric="jaccard")
-    assert np.isfinite(distances).all()
-    assert indices[0, 0] == 2 and distances[0, 0] == 0
-
-
-def test_undefined_distances_of_equal_rows_are_zero_and_others_an_error():
-    zeros = np.zeros((3, 2))
-    assert (nearest_neighbors(zeros, 2, metric="braycurtis")[1] == 0).all()
-    with pytest.raises(ValueError, match="not defined"):
-        nearest_neighbors(np.eye(3), 1, metric=lambda a, b: np.nan)
-
-
-def test_callable_metric_with_parameters():
-    def weighted(a, b, weight=1.0):
-        return weight * np.abs(a - b).sum()
-
-    X = np.random.default_rng(0).standard_normal((30, 4))
-    indices, distances, index = nearest_neighbors(
-        X, 3, metric=weighted, metric_params={"weight": 2.0}
+def test_cosine_neighbors_by_lists(cloud):
+    truth, _, _ = nearest_neighbors(cloud, 10, metric="cosine")
+    indices, distances, _ = nearest_neighbors(
+        cloud * 1e-20, 10, metric="cosine", algorithm="ivf", random_state=0
     )
-    truth, D = by_definition(2 * cdist(X, X, "cityblock"), 3)
-    np.testing.assert_array_equal(indices, truth)
-    np.testing.assert_allclose(distances, D)
-    np.testing.assert_allclose(
-        index.kneighbors(X[:1] + 1, 1)[1][0, 0], 2 * cdist(X[:1] + 1, X, "cityblock").min()
-    )
+    assert recall(indices, truth) > 0.97
+    real = cdist(cloud, cloud, "cosine")[np.arange(2000)[:, None], indices]
+    np.testing.assert_allclose(distances, real, rtol=1e-4, atol=1e-7)
 
 
-def test_compiled_callable_metric():
-    @numba.njit
-    def squared(a, b):
-        return ((a - b) ** 2).sum()
-
-    X = np.random.default_rng(0).standard_normal((30, 4))
-    expected = nearest_neighbors(X, 3, metric="sqeuclidean")[0]
-    np.testing.assert_array_equal(nearest_neighbors(X, 3, metric=squared)[0], expected)
-
-
-def test_metric_known_to_pynndescent_only():
-    X = np.random.default_rng(0).uniform(size=(40, 5))
-    indices, distances, index = nearest_neighbors(X, 3, metric="hellinger")
-    P = np.sqrt(X / X.sum(axis=1, keepdims=True))
-    truth, D = by_definition(np.sqrt(np.maximum(0, 1 - P @ P.T)), 3)
-    np.testing.assert_array_equal(indices, truth)
-    np.testing.assert_allclose(distances, D, rtol=1e-3)  # computed in float32
-    assert index.algorithm_ == "exact"
-
-
-def test_unknown_metric_lists_the_known():
-    with pytest.raises(ValueError, match=r"'euclid'.*euclidean.*hellinger"):
-        nearest_neighbors(np.eye(3), 1, metric="euclid")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_search_in_a_forked_child(cloud):
+    """After a search in the parent, a child searches too: no pool of threads is shared."""
+    index = NeighborIndex(algorithm="ivf", random_state=0, n_jobs=2).fit(cloud)
+    expected = index.kneighbors(cloud, 3)[0]
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        answer = pool.apply_async(index.kneighbors, (cloud, 3)).get(timeout=120)
+    np.testing.assert_array_equal(answer[0], expected)
 
 
 def test_unknown_algorithm_is_refused():
@@ -468,104 +356,6 @@ def test_faiss_that_is_not_installed_says_how_to_get_it(monkeypatch):
         nearest_neighbors(np.eye(3), 1, algorithm="faiss")
 
 
-# Input.
-
-
-def test_uint8_does_not_wrap_around():
-    X = np.array([[0], [255], [250], [3]], np.uint8)
-    indices, distances, _ = nearest_neighbors(X, 1)
-    assert indices.ravel().tolist() == [3, 2, 1, 0]
-    assert distances.ravel().tolist() == [3, 5, 5, 3]
-    indices, distances, _ = nearest_neighbors(X, 1, metric="manhattan")
-    assert distances.ravel().tolist() == [3, 5, 5, 3]
-
-
-@pytest.mark.parametrize(
-    "convert",
-    [
-        sp.csr_matrix,
-        sp.csr_array,
-        sp.csc_array,
-        sp.coo_array,
-        sp.lil_array,
-        lambda X: _with_int64_indices(sp.csr_array(X)),
-    ],
-)
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
-def test_sparse_input_is_the_same_as_dense(convert, metric):
-    X = np.random.default_rng(0).poisson(0.3, (80, 30)).astype(float)
-    expected = nearest_neighbors(X, 5, metric=metric)
-    found = nearest_neighbors(convert(X), 5, metric=metric)
-    np.testing.assert_array_equal(found[0], expected[0])
-    np.testing.assert_array_equal(found[1], expected[1])
-    queries = found[2].kneighbors(convert(X[:7]), 4)
-    np.testing.assert_array_equal(queries[0], expected[2].kneighbors(X[:7], 4)[0])
-
-
-def _with_int64_indices(X):
-    X.indices = X.indices.astype(np.int64)
-    X.indptr = X.indptr.astype(np.int64)
-    return X
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "sqeuclidean"])
-def test_wide_sparse_input_is_searched_without_making_it_dense(metric, monkeypatch):
-    monkeypatch.setattr("skmde.preprocessing.neighbors._SMALL_DENSE", 0)
-    X = np.random.default_rng(0).poisson(0.3, (80, 30)).astype(float)
-    X[5] = X[9]
-    X[7] = 0
-    expected = nearest_neighbors(X, 5, metric=metric)
-    monkeypatch.setattr(sp.csr_array, "toarray", _no_dense(sp.csr_array.toarray))
-    found = nearest_neighbors(sp.csr_array(X), 5, metric=metric)
-    np.testing.assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-12)
-    assert found[0][5, 0] == 9 and found[1][5, 0] == 0
-    if metric != "cosine":  # whose ties differ by rounding
-        np.testing.assert_array_equal(found[0], expected[0])
-
-
-def _no_dense(toarray):
-    def checked(self, *args, **kwargs):
-        assert self.shape != (80, 30), "the data was made dense"
-        return toarray(self, *args, **kwargs)
-
-    return checked
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_data_that_is_not_finite_is_refused(bad):
-    X = np.ones((5, 2))
-    index = NeighborIndex().fit(X)
-    X[3, 1] = bad
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        nearest_neighbors(X, 2)
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        index.kneighbors(X, 2)
-
-
-def test_wrong_number_of_features_is_refused():
-    index = NeighborIndex().fit(np.ones((5, 2)))
-    with pytest.raises(ValueError, match=r"3 features.*2 features"):
-        index.kneighbors(np.ones((1, 3)), 1)
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "jaccard"])
-def test_read_only_input_works_and_is_not_written_to(metric):
-    X = np.random.default_rng(0).standard_normal((40, 3))
-    copy = X.copy()
-    X.setflags(write=False)
-    index = nearest_neighbors(X, 4, metric=metric)[2]
-    index.kneighbors(X, 2)
-    np.testing.assert_array_equal(X, copy)
-
-
-def test_index_keeps_no_reference_to_the_data(cloud):
-    X = cloud.astype(np.float32)
-    index = NeighborIndex().fit(X)
-    expected = index.kneighbors(cloud[:5], 3)[0]
-    X[:] = 0
-    np.testing.assert_array_equal(index.kneighbors(cloud[:5], 3)[0], expected)
-
-
 def test_global_random_states_are_untouched(cloud, algorithm):
     np.random.seed(3)
     torch.manual_seed(3)
@@ -580,14 +370,6 @@ def test_far_queries_are_finite(cloud, algorithm):
     for factor in (10, 1e20, 1e200):
         indices, distances = index.kneighbors(cloud[:3] * factor, 4)
         assert (indices >= 0).all() and np.isfinite(distances).all()
-
-
-def test_more_queries_than_training_rows(cloud):
-    index = NeighborIndex().fit(cloud[:50])
-    assert (index.kneighbors(cloud, 3)[0] < 50).all()
-    indices, distances = index.kneighbors(cloud[:2], 60)
-    assert (indices[:, :50] >= 0).all()
-    assert (indices[:, 50:] == -1).all() and np.isinf(distances[:, 50:]).all()
 
 
 # pynndescent: one metric, since each is compiled anew.
