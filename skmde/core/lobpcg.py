@@ -26,8 +26,8 @@ from skmde.core.kernels._threads import run_pieces
 Matrix = np.ndarray
 
 _GUARDS = 2  # further vectors that are carried along; they speed up those that are wanted
-_SETTLED = 1e-5  # relative decrease of the sum of eigenvalues, below which a step gained nothing
-_QUIET_STEPS = 3
+_SETTLED = 1e-4  # relative decrease of the sum of eigenvalues that a step must bring
+_QUIET_STEPS = 3  # steps in a row that brought less, before it counts as done
 _DEPENDENT = 1e-10  # part of a direction that is new, below which it is rounding
 _SHARE = 1 << 14  # positions per piece
 
