@@ -136,7 +136,7 @@ class WeightedSquaredLoss(Loss):
 
 
 class HuberLoss(Loss):
-    """Huber loss of the residual: r^2 up to the threshold t, and t (2 |r| - t) beyond.
+    """Huber loss of the residual: r^2 up to the threshold t, and t (2 abs(r) - t) beyond.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class HuberLoss(Loss):
 
 
 class AbsoluteLoss(Loss):
-    """Absolute loss, |delta - d|: robust scaling, indifferent to a few wrong distances.
+    """Absolute loss, abs(delta - d): robust scaling, indifferent to a few wrong distances.
 
     Notes
     -----
@@ -201,7 +201,7 @@ class AbsoluteLoss(Loss):
 
 
 class LogisticLoss(Loss):
-    """Logistic loss, log((1 + exp(|delta - d|)) / 2): |r| / 2 near the target, |r| far from it.
+    """Logistic loss, log((1 + exp(abs(delta - d))) / 2): about linear far from the target.
 
     Notes
     -----
@@ -349,7 +349,7 @@ def _log_cosh(y: Tensor) -> Tensor:
 
 
 class PowerLoss(Loss):
-    """Power loss, |delta - d|^exponent.
+    """Power loss, abs(delta - d)^exponent.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ class PowerLoss(Loss):
 
 
 class CubicLoss(PowerLoss):
-    """Cubic loss, |delta - d|^3.
+    """Cubic loss, abs(delta - d)^3.
 
     Examples
     --------

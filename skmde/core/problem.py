@@ -140,7 +140,18 @@ class MDE:
         return self._edges.to_callers_order(pairs)
 
     def to(self, device: str | torch.device | None) -> MDE:
-        """Move the problem, and its embedding if there is one, to a device; returns itself."""
+        """Move the problem, and its embedding if there is one, to a device.
+
+        Parameters
+        ----------
+        device : None, str or torch.device
+            As for the class.
+
+        Returns
+        -------
+        self : MDE
+            The same problem.
+        """
         self.device = resolve_device(device)
         self._edges = self._edges.to(device=self.device)
         if self.X is not None:
@@ -253,32 +264,82 @@ class MDE:
         return X
 
     def differences(self, X: Any = None) -> torch.Tensor:
-        """Differences x_i - x_j of the edges as in `edges`, shape (p, n_components)."""
+        """Differences x_i - x_j of the edges.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_components), default=None
+            An embedding; None means the problem's own.
+
+        Returns
+        -------
+        differences : torch.Tensor of shape (p, n_components)
+            In the order of `edges`.
+        """
         embedding = self._embedding(X)
         i, j = self.edges.T
         return embedding[i] - embedding[j]
 
     def distances(self, X: Any = None) -> torch.Tensor:
-        """Embedding distances of the edges, in the order given, shape (p,)."""
+        """Embedding distances of the edges.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_components), default=None
+            An embedding; None means the problem's own.
+
+        Returns
+        -------
+        distances : torch.Tensor of shape (p,)
+            In the order of `edges`.
+        """
         embedding = self._embedding(X)
         return self._objective(embedding.dtype).distances(embedding)
 
     def distortions(self, X: Any = None) -> torch.Tensor:
-        """Weighted distortions of the edges, in the order given, shape (p,)."""
+        """Distortions of the edges, multiplied by their weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_components), default=None
+            An embedding; None means the problem's own.
+
+        Returns
+        -------
+        distortions : torch.Tensor of shape (p,)
+            In the order of `edges`.
+        """
         embedding = self._embedding(X)
         return self._objective(embedding.dtype).distortions(embedding)
 
     def average_distortion(self, X: Any = None) -> float:
-        """Mean of the distortions."""
+        """Mean of the distortions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_components), default=None
+            An embedding; None means the problem's own.
+
+        Returns
+        -------
+        average_distortion : float
+            The value that `embed` minimises.
+        """
         values = self.distortions(X)
         return float(dot(values, torch.ones_like(values))) / len(self._edges)
 
     def high_distortion_pairs(self, X: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
         """Edges and their distortions, the most distorted first.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_components), default=None
+            An embedding; None means the problem's own.
+
         Returns
         -------
         edges : torch.Tensor of shape (p, 2)
+            The pairs.
         distortions : torch.Tensor of shape (p,)
             Decreasing.
         """

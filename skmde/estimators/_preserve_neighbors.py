@@ -89,9 +89,9 @@ class PreserveNeighbors(BaseEmbedding):
         How neighbours are searched. "auto" compares all pairs ("exact") where that is cheap; else
         it takes inverted lists ("ivf") for Euclidean, cosine and correlation distances between
         dense samples, and pynndescent for others. "torch" compares all pairs on `device`.
-    init : {"quadratic", "pca", "random"} or array of shape (n_samples, n_components), \
-            default="quadratic"
-        Starting point. "quadratic" is the spectral embedding of the neighbour graph. An array is
+    init : {"quadratic", "pca", "random"} or array, default="quadratic"
+        Starting point. "quadratic" is the spectral embedding of the neighbour graph; an array has
+        shape (n_samples, n_components). An array is
         centred, and if its size is beyond 1e-4 to 1e4, where penalties are flat, scaled to 1,
         unless the constraint is one that depends on where the embedding lies.
     max_iter : int, default=300
@@ -135,7 +135,7 @@ class PreserveNeighbors(BaseEmbedding):
         the starting point first.
     n_features_in_ : int
         Number of features seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if X had string names.
 
     See Also
