@@ -35,12 +35,8 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        precomputed = self._is_precomputed()
-        tags.input_tags.pairwise = precomputed
-        tags.input_tags.positive_only = precomputed
-        # scikit-learn has one tag for all that is not finite. NaN is an error here, but infinity
-        # is the distance of a pair that is not connected, so nobody may refuse it beforehand.
-        tags.input_tags.allow_nan = precomputed
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.positive_only = self._is_precomputed()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -105,16 +101,24 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 f"X is a masked array with {np.ma.count_masked(X)} masked entries, which would be "
                 "missing values; fill them or leave their rows out."
             )
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=["csr", "csc", "coo"],
-            dtype="numeric",
-            ensure_min_samples=2 if reset else 1,
-            # an infinite distance stands for a pair that is not connected
-            ensure_all_finite=not self._is_precomputed(),
-        )
+        try:
+            X = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse=["csr", "csc", "coo"],
+                dtype="numeric",
+                ensure_min_samples=2 if reset else 1,
+                # an infinite distance stands for a pair that is not connected
+                ensure_all_finite=not self._is_precomputed(),
+            )
+        except ValueError as error:
+            if reset or not self._is_precomputed() or "features, but" not in str(error):
+                raise
+            raise ValueError(
+                f"{error} With metric='precomputed' X holds the distances to all training samples, "
+                "inf where there is none."
+            ) from None
         if X.dtype.kind not in "fiub":
             raise ValueError(f"X must hold numbers; got dtype {X.dtype}. Convert it first.")
         return X

@@ -1,0 +1,93 @@
+"""scikit-learn's own checks, with no failure expected, in several configurations."""
+
+import pickle
+import warnings
+
+import pytest
+import sklearn
+from sklearn.utils import estimator_checks, get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import skmde
+from skmde import PreserveNeighbors
+
+CONFIGURATIONS = [
+    PreserveNeighbors(),
+    PreserveNeighbors(constraint="standardized"),
+    PreserveNeighbors(metric="precomputed"),
+    PreserveNeighbors(init="pca"),
+    PreserveNeighbors(repulsive_penalty=None),
+    PreserveNeighbors(n_components=1, metric="cosine", init="random"),
+    PreserveNeighbors(n_neighbors=3, neighbors_algorithm="ivf"),
+    PreserveNeighbors(metric="manhattan", max_distance=100.0, repulsive_penalty="inverse_power"),
+]
+
+
+@parametrize_with_checks(CONFIGURATIONS)
+def test_scikit_learn_compatible(estimator, check):
+    check(estimator)
+
+
+# check_estimator does not call these.
+MORE_CHECKS = [
+    "check_param_validation",
+    "check_set_output_transform",
+    "check_set_output_transform_pandas",
+    "check_set_output_transform_polars",
+    "check_global_output_transform_pandas",
+    "check_global_set_output_transform_polars",
+    "check_transformer_get_feature_names_out",
+    "check_transformer_get_feature_names_out_pandas",
+    "check_dataframe_column_names_consistency",
+    "check_inplace_ensure_writeable",
+]
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize("name", MORE_CHECKS)
+@pytest.mark.parametrize("estimator", CONFIGURATIONS[:5], ids=repr)
+def test_checks_that_check_estimator_leaves_out(estimator, name):
+    if "polars" in name:
+        pytest.importorskip("polars")
+    check = getattr(estimator_checks, name, None)
+    if check is None:
+        pytest.skip(f"scikit-learn {sklearn.__version__} has no {name}")
+    check("PreserveNeighbors", estimator)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
+def test_tags(metric):
+    tags = get_tags(PreserveNeighbors(metric=metric))
+    assert tags.input_tags.pairwise == (metric == "precomputed")
+    assert tags.input_tags.positive_only == (metric == "precomputed")
+    assert tags.input_tags.sparse
+    assert tags.transformer_tags.preserves_dtype == ["float64", "float32"]
+    assert not tags.non_deterministic
+    assert not tags.target_tags.required
+
+
+def test_html_repr_names_the_parameters():
+    html = PreserveNeighbors(n_neighbors=7)._repr_html_()
+    assert "PreserveNeighbors" in html
+    assert "n_neighbors" in html
+    # there is no such page
+    assert "scikit-learn.org/stable/modules/generated/skmde" not in html
+    assert PreserveNeighbors()._get_doc_link() == ""
+
+
+def test_pickle_of_another_version_warns(monkeypatch):
+    estimator = PreserveNeighbors(n_neighbors=7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert vars(pickle.loads(pickle.dumps(estimator))) == vars(estimator)
+    with monkeypatch.context() as patch:
+        patch.setattr(skmde, "__version__", "0.0.1")
+        old = pickle.dumps(estimator)
+    with pytest.warns(UserWarning, match=r"pickled by skmde 0\.0\.1.*fit it again"):
+        assert pickle.loads(old).n_neighbors == 7
+
+
+def test_metadata_routing_is_understood():
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert PreserveNeighbors().get_metadata_routing() is not None
