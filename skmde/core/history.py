@@ -108,8 +108,7 @@ class PairHistory:
         dots, ss = dots[:-1], dots[-1, 0]
         self._sg[:], self._yg[:] = dots[:slots, 0], dots[slots:, 0]
         sy, yy = dots[new, 1], dots[slots + new, 1]
-        if not (0 < yy < np.inf and sy > self._eps * np.sqrt(ss * yy)):
-            self._H[new] = self._H[slots + new] = 0
+        if not sy > self._eps * np.sqrt(ss * yy):
             return False
         self._sy[:, new] = dots[:slots, 1]
         self._yy[:, new] = self._yy[new, :] = dots[slots:, 1]

@@ -131,7 +131,7 @@ def test_a_trial_that_is_not_finite_leaves_no_trace(on_cpu):
     for fault in (np.nan, np.inf):
         run.step()
         broken = torch.full(SHAPE, fault, dtype=run.dtype)
-        dots = run.history.stage(broken, broken, run.after)
+        run.history.stage(broken, broken, run.after)
         # The line search went on to a finite trial: its pair takes the same place.
         assert run.step()
         run.compare(rtol=1e-9)
@@ -142,10 +142,18 @@ def test_a_trial_that_is_not_finite_leaves_no_trace(on_cpu):
         for _ in range(2):
             assert run.step()
             run.compare(rtol=1e-9)
-        dots = run.history.stage(broken, broken, run.after)
-        assert not run.history.accept(np.asarray(dots))
-        assert run.step()
-        run.compare(rtol=1e-9)
+
+
+@pytest.mark.parametrize("on_cpu", [True, False])
+def test_a_pair_whose_numbers_overflow_is_left_out(on_cpu):
+    run = Run(3, dtype=torch.float32, on_cpu=on_cpu)
+    assert run.step() and run.step()
+    before = run.after
+    run.after = torch.full(SHAPE, 1e25, dtype=torch.float32)
+    dots = run.history.stage(run.tensor(np.ones(run.length)), run.after, before)
+    assert np.isinf(np.asarray(dots)).any()
+    assert not run.history.accept(np.asarray(dots, dtype=np.float64))
+    run.compare(rtol=1e-3)
 
 
 @pytest.mark.parametrize("scale", [1e-15, 1.0, 1e15])

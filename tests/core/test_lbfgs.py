@@ -15,7 +15,9 @@ from core_problems import (
 )
 
 from skmde import Anchored, Centered, Standardized
+from skmde.core.history import PairHistory
 from skmde.core.lbfgs import minimize
+from skmde.core.line_search import Wolfe
 from skmde.penalties import Barrier
 
 N = 60
@@ -298,6 +300,32 @@ def test_start_that_is_not_finite_is_returned_with_the_reason(start):
     assert result.n_iter == 0 and not result.converged
     assert "not finite at the starting point" in result.reason
     assert torch.equal(torch.nan_to_num(result.X), torch.nan_to_num(X))
+
+
+@pytest.mark.parametrize("wolfe", [Wolfe(), Wolfe(c2=1e-9, max_evaluations=4)])
+def test_pairs_are_those_of_the_accepted_steps(monkeypatch, wolfe):
+    # With the second constants, the best trial is often not the last one.
+    pairs, iterates, gradients = [], [], []
+    accept = PairHistory.accept
+
+    def record(history, dots):
+        kept = accept(history, dots)
+        pairs.append([history._H[history._staged + k * history.slots].clone() for k in (0, 1)])
+        return kept
+
+    monkeypatch.setattr(PairHistory, "accept", record)
+    result, _, objective, X = solve(
+        dtype=torch.float64,
+        max_iter=12,
+        wolfe=wolfe,
+        callbacks=[lambda state: iterates.append(torch.tensor(state.X))],
+    )
+    iterates = [X, *iterates]
+    gradients = [objective.value_and_gradient(Z)[1] for Z in iterates]
+    assert len(pairs) == result.n_iter == 12
+    for k, (s, y) in enumerate(pairs):
+        torch.testing.assert_close(s.view(N, 2), iterates[k + 1] - iterates[k])
+        torch.testing.assert_close(y.view(N, 2), gradients[k + 1] - gradients[k])
 
 
 def test_function_without_decrease_ends_with_the_reason():
