@@ -13,7 +13,8 @@ from skmde.preprocessing._search import RowSearch
 
 __all__ = ["AllPairs"]
 
-_PIECE = 256
+# Large pieces share reads of the rows; small ones let few queries use several threads.
+_PIECE, _SMALL_PIECE = 256, 32
 
 
 class AllPairs(RowSearch):
@@ -50,5 +51,6 @@ class AllPairs(RowSearch):
                 squared[start:stop],
             )
 
-        run_pieces(piece, len(queries), _PIECE, n_jobs)
+        size = _PIECE if len(queries) > 4 * _PIECE else _SMALL_PIECE
+        run_pieces(piece, len(queries), size, n_jobs)
         return indices, squared
