@@ -1,0 +1,145 @@
+"""The solver reads from its device once for each evaluation, and nowhere else.
+
+Every read makes the host wait until the device has done all that was asked of it. The tests need
+no such device: one counts reads on the CPU, along the path that other devices take; the other
+solves on torch's "meta" device, whose tensors hold no numbers, so that any read is an error.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from core_problems import (
+    Sphere,
+    objective_of,
+    on_the_torch_path,
+    push_and_pull_weights,
+    random_graph,
+)
+from kernel_cases import LOSSES, PENALTIES
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from skmde import Anchored, Centered, Standardized
+from skmde._distortion import Loss
+from skmde.core import lbfgs
+from skmde.core.history import PairHistory
+from skmde.core.kernels._torch import Incidence
+
+N = 40
+
+
+class CountReads(TorchDispatchMode):
+    """Counts tensors turned into Python numbers, but not inside a constraint's projection."""
+
+    def __init__(self):
+        super().__init__()
+        self.reads = 0
+        self.paused = False
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        if operation is torch.ops.aten._local_scalar_dense.default and not self.paused:
+            self.reads += 1
+        return operation(*args, **(kwargs or {}))
+
+
+class OffTheCpu(PairHistory):
+    """The history as it works on other devices."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.on_cpu = False
+
+
+def problem(distortion=("log1p", "log"), **arguments):
+    rng = np.random.default_rng(0)
+    edges = random_graph(rng, N, 200)
+    if not arguments:
+        arguments = {"weights": push_and_pull_weights(rng, len(edges))}
+    else:
+        arguments = {name: values[: len(edges)] for name, values in arguments.items()}
+    return on_the_torch_path(objective_of(edges, N, 2, distortion, **arguments))
+
+
+CONSTRAINTS = [
+    Centered(),
+    Anchored([0, 5], np.array([[0.0, 0.0], [1.0, 1.0]])),
+    Sphere(),
+    Standardized(),
+]
+
+
+def test_the_counter_counts():
+    with CountReads() as counter:
+        float(torch.ones(3).sum())
+        bool(torch.ones(1) > 0)
+        torch.ones(1).item()
+    assert counter.reads == 3
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=lambda c: c.name)
+def test_one_read_for_each_evaluation(monkeypatch, constraint):
+    monkeypatch.setattr(lbfgs, "PairHistory", OffTheCpu)
+    counter = CountReads()
+    calls = []
+    read = lbfgs._Solve._read
+    monkeypatch.setattr(
+        lbfgs._Solve, "_read", lambda self, *values: calls.append(1) or read(self, *values)
+    )
+    project = constraint.project
+
+    def project_uncounted(Z):
+        counter.paused = True
+        try:
+            return project(Z)
+        finally:
+            counter.paused = False
+
+    objective = problem()
+    X = constraint.initialize(N, 2, np.random.default_rng(0), torch.float32, "cpu")
+    monkeypatch.setattr(constraint, "project", project_uncounted, raising=False)
+    with counter:
+        result = lbfgs.minimize(objective, constraint, X, max_iter=30)
+    assert result.n_iter == 30
+    # `_read` brings all numbers of an evaluation over at once.
+    assert len(calls) == result.n_evaluations
+    assert counter.reads == 0
+
+
+@pytest.mark.parametrize("function", PENALTIES + LOSSES, ids=repr)
+def test_distortion_functions_read_nothing(function):
+    extra = {"deviations": np.linspace(0, 2, 1000)} if isinstance(function, Loss) else {}
+    objective = problem(function, **extra)
+    X = torch.randn(N, 2, generator=torch.Generator().manual_seed(0))
+    with CountReads() as counter:
+        objective.value_and_gradient(X)
+    assert counter.reads == 0
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS[:3], ids=lambda c: c.name)
+def test_nothing_but_the_one_read_needs_numbers(monkeypatch, constraint):
+    values = itertools.count()
+    calls = []
+
+    def made_up_numbers(self, *tensors):
+        assert all(t.device.type == "meta" for t in tensors if isinstance(t, torch.Tensor))
+        size = sum(t.numel() if isinstance(t, torch.Tensor) else 1 for t in tensors)
+        calls.append(size)
+        if size == 3:  # the start: value, squared norms of gradient and embedding
+            return [10.0, 1.0, 1.0]
+        return [9.0 - 0.1 * next(values), -1e-9, 1.0, *[1.0] * (size - 3)]
+
+    monkeypatch.setattr(lbfgs._Solve, "_read", made_up_numbers)
+    objective = problem()
+    meta = torch.device("meta")
+    objective.edges = objective.edges.to(device=meta)
+    objective.device = meta
+    objective._reference = [
+        (segment, Incidence(i.position.to(meta), i.offsets.to(meta)), block)
+        for segment, i, block in objective._reference
+    ]
+    X = torch.zeros(N, 2, device=meta)
+    result = lbfgs.minimize(objective, constraint, X, max_iter=15)
+    assert result.n_iter == 15
+    assert len(calls) == result.n_evaluations
+    assert result.X.device.type == "meta"
