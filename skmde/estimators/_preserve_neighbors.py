@@ -41,6 +41,8 @@ from skmde.preprocessing.weights import edges_from_graph, neighbor_graph
 
 # Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.
 _N_REPULSIVE = 128
+# Relative error of a precomputed distance of 0.
+_ROUNDING = 1e-6
 
 
 class PreserveNeighbors(BaseEmbedding):
@@ -479,7 +481,11 @@ class PreserveNeighbors(BaseEmbedding):
     def _place(self, X, indices, distances):
         """Vectors of unseen samples, given their neighbours; float64."""
         n = self.embedding_.shape[0]
-        twin = np.where(distances[:, 0] == 0, indices[:, 0], -1)
+        # Precomputed distances often come from matrix products, which leave a sample at a distance
+        # of rounding from itself: compare with how far the training sample's neighbours are.
+        tolerance = _ROUNDING if self._known_rows is None else 0.0
+        nearest = indices[:, 0]
+        twin = np.where(distances[:, 0] <= tolerance * self._reach[nearest], nearest, -1)
         if self._known_rows is not None:
             known = self._known_rows.find(X)
             twin = np.where(known >= 0, known, twin)

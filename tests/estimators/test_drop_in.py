@@ -115,7 +115,7 @@ def test_use_05_neighbours_transformer_in_front():
     assert abs(score - classifier.score(direct.transform(unseen), LABELS[300:])) <= 0.05
     np.testing.assert_array_equal(pipeline.transform(train), Y)
     connectivity = make_pipeline(
-        KNeighborsTransformer(mode="connectivity", n_neighbors=10),
+        KNeighborsTransformer(mode="connectivity", n_neighbors=11),  # counts the sample itself
         PreserveNeighbors(metric="precomputed", random_state=0),
     )
     np.testing.assert_allclose(connectivity.fit_transform(train), Y, atol=1e-4)
