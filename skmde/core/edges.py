@@ -224,8 +224,8 @@ def _functions(
     for function, sign, kind in ((given[0], 1, "attractive"), (given[1], -1, "repulsive")):
         if function is None and (signs == sign).any():
             raise ValueError(
-                f"some weights are {'positive' if sign > 0 else 'negative'}, but the {kind} "
-                "penalty is None."
+                f"the {kind} penalty is None, but some weights are "
+                f"{'positive (1 where none are given)' if sign > 0 else 'negative'}."
             )
     first, second = (
         other if function is None else function for function, other in (given, given[::-1])

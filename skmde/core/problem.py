@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -104,12 +105,13 @@ class MDE:
         n_jobs: int | None = None,
     ) -> None:
         for name, number in (("n_items", n_items), ("n_components", n_components)):
-            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+            if not _is_integer(number) or number < 1:
                 raise ValueError(f"{name} must be a positive integer; got {number!r}.")
         self.n_items = int(n_items)
         self.n_components = int(n_components)
         self.device = resolve_device(device)
         self.n_jobs = n_jobs
+        count_threads(n_jobs)  # refuses what is no number of threads
         self.constraint = resolve_constraint(constraint)
         self.constraint.validate(self.n_items, self.n_components)
         self._edges = EdgeList.build(
@@ -209,7 +211,7 @@ class MDE:
             If no finite, sensible solution could be reached. Running into `max_iter` is normal
             and does not warn.
         """
-        _check_numbers(tol, max_iter, memory_size)
+        _check_numbers(tol, max_iter, memory_size, snapshot_every)
         start = self._starting_point(X, random_state)
         objective = self._objective(start.dtype)
         with progress_bar(verbose, max_iter) as bar:
@@ -253,7 +255,12 @@ class MDE:
                 raise ValueError("there is no embedding yet: call embed() first, or pass X.")
             return self.X
         if not isinstance(X, torch.Tensor):
-            X = torch.tensor(np.asarray(X))
+            array = np.asarray(X)
+            if array.dtype.kind not in "fiub":
+                raise ValueError(f"{name} must hold real numbers; got dtype {array.dtype}.")
+            X = torch.tensor(array)
+        if X.is_complex():
+            raise ValueError(f"{name} must hold real numbers; got dtype {X.dtype}.")
         shape = (self.n_items, self.n_components)
         if tuple(X.shape) != shape:
             raise ValueError(f"{name} must have shape {shape}; got {tuple(X.shape)}.")
@@ -360,13 +367,19 @@ def _common_dtype(*arrays: Any) -> torch.dtype:
     return torch.float32
 
 
-def _check_numbers(tol: float, max_iter: int, memory_size: int) -> None:
-    if not tol >= 0:
-        raise ValueError(f"tol must be at least 0; got {tol!r}.")
-    if max_iter < 0:
-        raise ValueError(f"max_iter must be at least 0; got {max_iter!r}.")
-    if memory_size < 1:
-        raise ValueError(f"memory_size must be at least 1; got {memory_size!r}.")
+def _check_numbers(tol: Any, max_iter: Any, memory_size: Any, snapshot_every: int | None) -> None:
+    if not (isinstance(tol, numbers.Real) and float(tol) >= 0):
+        raise ValueError(f"tol must be a number, at least 0; got {tol!r}.")
+    counts = [("max_iter", max_iter, 0), ("memory_size", memory_size, 1)]
+    if snapshot_every is not None:
+        counts.append(("snapshot_every", snapshot_every, 1))
+    for name, number, least in counts:
+        if not _is_integer(number) or number < least:
+            raise ValueError(f"{name} must be an integer, at least {least}; got {number!r}.")
+
+
+def _is_integer(number: Any) -> bool:
+    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
 
 
 def _warn_if_failed(result: SolveResult) -> None:

@@ -184,12 +184,13 @@ def test_to_changes_the_type_of_weights_and_deviations_only():
         ({"distortion": ("log1p", "log", "log")}, "got a sequence of 3"),
         (
             {"distortion": (None, "log"), "weights": np.ones(5)},
-            "some weights are positive, but the attractive penalty is None",
+            "attractive penalty is None, but some weights are positive",
         ),
         (
             {"distortion": ("log1p", None), "weights": -np.ones(5)},
-            "some weights are negative, but the repulsive penalty is None",
+            "repulsive penalty is None, but some weights are negative",
         ),
+        ({"distortion": None}, r"attractive penalty is None.*\(1 where none are given\)"),
         ({"distortion": Log(exponent=-1.0)}, "Log: exponent"),
         ({"distortion": ("log1p", Log(exponent=-1.0))}, "Log: exponent"),
     ],
