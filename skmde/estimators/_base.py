@@ -83,7 +83,8 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """If a fit ends early, by an error or by Ctrl-C, leave the estimator as it was."""
         before = dict(self.__dict__)
         try:
-            yield
+            with cpu_by_default():
+                yield
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -159,6 +160,16 @@ def output_dtype(X):
         X = X[1]
     dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
     return np.dtype(np.float32) if dtype == np.float32 else np.dtype(np.float64)
+
+
+@contextlib.contextmanager
+def cpu_by_default():
+    """Keep ``torch.set_default_device`` out of computations that name their device themselves."""
+    if torch.empty(0).device.type == "cpu":
+        yield
+        return
+    with torch.device("cpu"):
+        yield
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from skmde.estimators._base import (
     BaseEmbedding,
     as_host_array,
     checked_pair,
+    cpu_by_default,
     output_dtype,
     stage,
 )
@@ -456,8 +457,9 @@ class PreserveNeighbors(BaseEmbedding):
         Monograph, section 2.3.2 (incremental embedding).
         """
         self._check_fitted()
-        X, indices, distances = self._unseen_neighbors(X)
-        return self._place(X, indices, distances).astype(output_dtype(X), copy=False)
+        with cpu_by_default():
+            X, indices, distances = self._unseen_neighbors(X)
+            return self._place(X, indices, distances).astype(output_dtype(X), copy=False)
 
     def _unseen_neighbors(self, X):
         if self._is_pair(X):
@@ -530,8 +532,9 @@ class PreserveNeighbors(BaseEmbedding):
             Between 0 and 1.
         """
         self._check_fitted()
-        X, indices, distances = self._unseen_neighbors(X)
-        places = self._place(X, indices, distances)
+        with cpu_by_default():
+            X, indices, distances = self._unseen_neighbors(X)
+            places = self._place(X, indices, distances)
         k = min(indices.shape[1], self.embedding_.shape[0])
         search = NearestNeighbors(n_neighbors=k).fit(self.embedding_)
         near = search.kneighbors(places, return_distance=False)
