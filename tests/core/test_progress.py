@@ -1,0 +1,62 @@
+"""What a solve prints: a bar or lines if asked for, else nothing at all."""
+
+import builtins
+
+import numpy as np
+import pytest
+
+from skmde import MDE
+
+EDGES = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])
+
+
+def problem():
+    return MDE(4, 2, EDGES, "squared", deviations=np.array([1.0, 2.0, 1.0, 3.0]))
+
+
+@pytest.fixture
+def without_tqdm(monkeypatch):
+    original = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.split(".")[0] == "tqdm":
+            raise ImportError(name)
+        return original(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+
+
+def test_nothing_is_printed_by_default(capfd):
+    problem().embed(random_state=0)
+    problem().embed(random_state=0, verbose=0)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_bar_shows_value_and_residual_on_stderr(capsys):
+    pytest.importorskip("tqdm")
+    solved = problem()
+    solved.embed(random_state=0, max_iter=20, tol=0.0, verbose=1)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "embedding" in err
+    assert "20/20" in err or f"{solved.result.n_iter}/20" in err
+    assert f"distortion={solved.value:.6g}" in err
+    assert f"residual={solved.residual_norm:.2e}" in err
+
+
+def test_lines_are_printed_where_tqdm_is_missing(capsys, without_tqdm):
+    solved = problem()
+    solved.embed(random_state=0, max_iter=20, tol=0.0, snapshot_every=1, verbose=1)
+    out, err = capsys.readouterr()
+    assert out == ""
+    lines = err.splitlines()
+    assert len(lines) == solved.result.n_iter // 2
+    value = solved.result.history.value[4]
+    residual = solved.result.history.residual_norm[4]
+    assert lines[1] == f"iteration 4 of 20: distortion {value:.6g}, residual {residual:.2e}"
+
+
+def test_progress_does_not_stop_the_solve_and_users_callbacks_still_do(capsys):
+    solved = problem()
+    solved.embed(random_state=0, tol=0.0, verbose=1, callbacks=[lambda s: s.iteration == 3])
+    assert solved.result.n_iter == 3
