@@ -47,9 +47,7 @@ def run(code, folder, **environment):
 
 
 def copy_package(folder):
-    shutil.copytree(
-        PACKAGE, folder / "skmde", ignore=shutil.ignore_patterns("__pycache__", "core")
-    )
+    shutil.copytree(PACKAGE, folder / "skmde", ignore=shutil.ignore_patterns("__pycache__", "core"))
 
 
 @pytest.fixture

@@ -88,10 +88,10 @@ class PreserveNeighbors(BaseEmbedding):
         Further parameters of the metric.
     max_distance : float, default=None
         Samples farther apart than this, in the units of the metric, are no neighbours.
-    neighbors_algorithm : {"auto", "exact", "ivf", "faiss", "pynndescent", "torch"}, default="auto"
-        How neighbours are searched. "auto" compares all pairs ("exact") where that is cheap; else
-        it takes inverted lists ("ivf") for Euclidean, cosine and correlation distances between
-        dense samples, and pynndescent for others. "torch" compares all pairs on `device`.
+    neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
+        How neighbours are searched. "auto" compares all pairs where that is cheap; else it takes
+        faiss, if that is installed and the metric is Euclidean, cosine or correlation, or
+        pynndescent, which compiles for half a minute. "torch" compares all pairs on `device`.
     init : {"quadratic", "pca", "random"} or array, default="quadratic"
         Starting point. "quadratic" is the spectral embedding of the neighbour graph; an array has
         shape (n_samples, n_components). An array is

@@ -1,7 +1,10 @@
 """Exact Euclidean neighbours of dense rows: every pair, in one compiled loop.
 
-Distances are summed in float64 whatever the type of the rows, so that ties are ties. The cost
-is ``n_queries * n * n_features`` operations at some 10^10 a second and core.
+scikit-learn finds distances from ``|x|^2 - 2 x.y + |y|^2``: copies of a row are then not quite at
+distance 0, and which of several equally distant rows are kept may change with the number of
+threads or of queries. Here differences are summed in float64, so that ties are ties and a row's
+neighbours depend on that row alone; transform promises that. The cost is ``n_queries * n *
+n_features`` operations, at some 10^10 a second and core.
 """
 
 from __future__ import annotations
@@ -29,27 +32,16 @@ class AllPairs(RowSearch):
         self.rows = rows
 
     def search(self, queries, k, exclude, n_jobs):
-        """The nearest rows of each query; see `InvertedLists.search`."""
-        from skmde.preprocessing._kernels import scan_lists
+        """The nearest rows of each query; see `RowSearch`."""
+        from skmde.preprocessing._kernels import scan_rows
 
-        n = len(self.rows)
         queries = np.ascontiguousarray(queries, np.float64)
         indices = np.full((len(queries), k), -1, np.int32)
         squared = np.full((len(queries), k), np.inf)
-        ids = np.arange(n, dtype=np.int32)
-        starts = np.array([0, n])
 
         def piece(start, stop):
-            scan_lists(
-                queries[start:stop],
-                np.zeros((stop - start, 1), np.int32),
-                exclude[start:stop],
-                self.rows,
-                ids,
-                starts,
-                indices[start:stop],
-                squared[start:stop],
-            )
+            part = slice(start, stop)
+            scan_rows(queries[part], exclude[part], self.rows, indices[part], squared[part])
 
         size = _PIECE if len(queries) > 4 * _PIECE else _SMALL_PIECE
         run_pieces(piece, len(queries), size, n_jobs)

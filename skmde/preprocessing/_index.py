@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from skmde.preprocessing._directions import WithZeroRows
+from skmde.preprocessing._faiss import is_installed
 from skmde.preprocessing._metrics import (
     check_metric,
     euclidean_form,
@@ -23,11 +24,13 @@ from skmde.preprocessing._spaces import AngularSpace, MetricSpace, VectorSpace
 
 __all__ = ["ALGORITHMS", "NeighborIndex", "check_rows"]
 
-ALGORITHMS = ("auto", "exact", "ivf", "faiss", "pynndescent", "torch")
+ALGORITHMS = ("auto", "exact", "faiss", "pynndescent", "torch")
 
 # Pairs times features up to which every pair is compared: a second or two on two cores for the
-# compiled loop, and about as long as pynndescent compiles for scikit-learn's distances.
+# compiled loop; the half minute that pynndescent compiles; about as long for scikit-learn's
+# distances.
 _CHEAP_EUCLIDEAN = 4e10
+_AS_SLOW_AS_COMPILING = 4e11
 _CHEAP_OTHER = 2e10
 # scikit-learn calls a Python function for each pair.
 _CHEAP_CALLABLE = 5e6
@@ -53,7 +56,7 @@ class NeighborIndex:
         Any metric of scikit-learn or pynndescent, or a function of two rows.
     metric_params : dict, default=None
         Further arguments of the metric.
-    algorithm : {"auto", "exact", "ivf", "faiss", "pynndescent", "torch"}, default="auto"
+    algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
         How to search; see :mod:`skmde.preprocessing.neighbors`.
     n_neighbors : int, default=15
         How many neighbours will usually be asked for; "pynndescent" builds its graph with it.
@@ -63,7 +66,7 @@ class NeighborIndex:
         Number of threads; None: as many as torch uses.
     device : str or torch.device, default=None
         Where "torch" computes: a device that torch knows, or "auto" for a CUDA GPU if there is
-        one. On a CUDA device the algorithm "auto" chooses "torch" where it would be "ivf".
+        one. On a CUDA device the algorithm "auto" chooses "torch" where it would be approximate.
 
     Attributes
     ----------
@@ -199,7 +202,7 @@ class NeighborIndex:
         n, d = X.shape
         chosen = self.algorithm
         fast = self._form is not None and self._dense
-        if chosen in ("ivf", "faiss", "torch") and not fast:
+        if chosen in ("faiss", "torch") and not fast:
             raise ValueError(
                 f"algorithm={chosen!r} needs dense data and a Euclidean, cosine or correlation "
                 f"metric, got metric={self.metric!r}{'' if self._dense else ' and sparse data'}. "
@@ -208,9 +211,14 @@ class NeighborIndex:
         if chosen != "auto":
             return chosen
         if fast:
-            if n * n * max(d, 16) <= _CHEAP_EUCLIDEAN:
+            work = n * n * max(d, 16)
+            if work <= _CHEAP_EUCLIDEAN:
                 return "exact"
-            return "torch" if self._device().startswith("cuda") else "ivf"
+            if self._device().startswith("cuda"):
+                return "torch"
+            if is_installed():
+                return "faiss"
+            return "exact" if work <= _AS_SLOW_AS_COMPILING else "pynndescent"
         limit = _CHEAP_OTHER / max(d, 16)
         if callable(self.metric) or not known_to_sklearn(self.metric):
             limit = _CHEAP_CALLABLE
@@ -226,7 +234,7 @@ class NeighborIndex:
         return available_device(self.device)
 
     def _make_space(self, X):
-        approximate = self.algorithm_ in ("ivf", "faiss", "pynndescent")
+        approximate = self.algorithm_ in ("faiss", "pynndescent")
         dtype = np.float32 if approximate else np.float64
         if self._form is None:
             return MetricSpace(X, self.metric, dtype)
@@ -235,14 +243,10 @@ class NeighborIndex:
         return VectorSpace(X, self._form, np.float32 if approximate else None)
 
     def _make_search(self, rows, seed):
-        if self.algorithm_ == "ivf":
-            from skmde.preprocessing._ivf import InvertedLists
-
-            return InvertedLists(rows, np.random.default_rng(seed), self.n_jobs)
         if self.algorithm_ == "faiss":
             from skmde.preprocessing._faiss import FaissLists
 
-            return FaissLists(rows, np.random.default_rng(seed), self.n_jobs)
+            return FaissLists(rows, min(self.n_neighbors, len(rows) - 1))
         if self.algorithm_ == "torch":
             from skmde.preprocessing._torch import DeviceAllPairs
 

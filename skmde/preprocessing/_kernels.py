@@ -55,82 +55,45 @@ def _insert(indices, values, index, value):
 
 
 @jit()
-def scan_lists(queries, probes, exclude, items, ids, starts, indices, values):
-    """The nearest stored rows of each query, among the lists it probes.
+def scan_rows(queries, exclude, rows, indices, values):
+    """The nearest rows of each query, among all of them.
 
     Parameters
     ----------
-    queries : (q, d) float array
-    probes : (q, p) int32 array
-        Lists to visit, by query; -1 for none.
+    queries : (q, d) float64 array
     exclude : (q,) int32 array
-        The stored row that is the query itself, or -1.
-    items : (n, d) float array
-        Stored rows, list after list.
-    ids : (n,) int32 array
-        Their indices.
-    starts : (n_lists + 1,) int64 array
-        Where each list starts in `items`.
-    indices, values : (q, k) int32 and float arrays
-        The best rows so far, sorted by (squared distance, index), -1 and infinity where there
-        are fewer than k; updated.
+        The row that is the query itself, or -1.
+    rows : (n, d) float array
+    indices, values : (q, k) int32 and float64 arrays
+        Filled with -1 and infinity; updated: sorted by (squared distance, index).
     """
-    n_queries, n_probes = probes.shape
-    n_lists = len(starts) - 1
-    k = indices.shape[1]
-    zero = np.zeros(1, values.dtype)[0]
-
-    first = np.zeros(n_lists + 1, np.int64)
-    for q in range(n_queries):
-        for p in range(n_probes):
-            if probes[q, p] >= 0:
-                first[probes[q, p] + 1] += 1
-    for at in range(n_lists):
-        first[at + 1] += first[at]
-    members = np.empty(n_queries * n_probes, np.int64)
-    filled = first.copy()
-    for q in range(n_queries):
-        for p in range(n_probes):
-            at = probes[q, p]
-            if at >= 0:
-                members[filled[at]] = q
-                filled[at] += 1
-
-    step = max(8, _ITEM_BYTES // (items.itemsize * items.shape[1]))
-    buffer = np.empty((4, step), values.dtype)
-    slots = np.empty(4, np.int64)
-    for at in range(n_lists):
-        for start in range(starts[at], starts[at + 1], step):
-            stop = min(start + step, starts[at + 1])
-            for group in range(first[at], first[at + 1], 4):
-                n_slots = min(4, first[at + 1] - group)
-                for s in range(4):
-                    slots[s] = members[group + min(s, n_slots - 1)]
-                _squared_distances(
-                    queries[slots[0]],
-                    queries[slots[1]],
-                    queries[slots[2]],
-                    queries[slots[3]],
-                    items,
-                    start,
-                    stop,
-                    zero,
-                    buffer,
-                )
-                for s in range(n_slots):
-                    q = slots[s]
-                    worst = values[q, k - 1]
-                    for j in range(stop - start):
-                        value = buffer[s, j]
-                        if value <= worst:
-                            index = ids[start + j]
-                            if index == exclude[q] or (
-                                value == worst and index >= indices[q, k - 1] >= 0
-                            ):
-                                continue
-                            if value < np.inf:
-                                _insert(indices[q], values[q], index, value)
-                                worst = values[q, k - 1]
+    n_queries, k = indices.shape
+    zero = 0.0
+    step = max(8, _ITEM_BYTES // (rows.itemsize * rows.shape[1]))
+    buffer = np.empty((4, step))
+    for start in range(0, len(rows), step):
+        stop = min(start + step, len(rows))
+        for group in range(0, n_queries, 4):
+            last = n_queries - 1
+            _squared_distances(
+                queries[group],
+                queries[min(group + 1, last)],
+                queries[min(group + 2, last)],
+                queries[min(group + 3, last)],
+                rows,
+                start,
+                stop,
+                zero,
+                buffer,
+            )
+            for s in range(min(4, n_queries - group)):
+                q = group + s
+                worst = values[q, k - 1]
+                for j in range(stop - start):
+                    # Rows come in order, so one as far away as the worst comes after it.
+                    if buffer[s, j] < worst and start + j != exclude[q]:
+                        _insert(indices[q], values[q], np.int32(start + j), buffer[s, j])
+                        worst = values[q, k - 1]
 
 
 @jit()
@@ -153,34 +116,6 @@ def select_smallest(block, indices, values):
                 worst = values[q, k - 1]
 
 
-@jit()
-def count_nearer(queries, rows, values, counts):
-    """How many rows are nearer to each query than given squared distances.
-
-    Parameters
-    ----------
-    queries : (q, d) float32 array
-    rows : (n, d) float32 array
-    values : (q, k) float32 array
-    counts : (q, k) int64 array
-        Zeros; updated.
-    """
-    n_queries = len(queries)
-    buffer = np.empty((4, 256), np.float32)
-    zero = np.float32(0)
-    for start in range(0, len(rows), 256):
-        stop = min(start + 256, len(rows))
-        for group in range(0, n_queries, 4):
-            a, b = queries[group], queries[min(group + 1, n_queries - 1)]
-            c = queries[min(group + 2, n_queries - 1)]
-            e = queries[min(group + 3, n_queries - 1)]
-            _squared_distances(a, b, c, e, rows, start, stop, zero, buffer)
-            for s in range(min(4, n_queries - group)):
-                for j in range(stop - start):
-                    for t in range(values.shape[1]):
-                        counts[group + s, t] += buffer[s, j] < values[group + s, t]
-
-
 @jit(fastmath=REASSOCIATE)
 def _squared_distance(a, b):
     total = 0.0
@@ -191,14 +126,16 @@ def _squared_distance(a, b):
 
 
 @jit()
-def refine(queries, rows, candidates, bounds, indices, values):
+def refine(queries, exclude, rows, candidates, bounds, indices, values):
     """The nearest of each query's candidates, by distances in all features.
 
     Parameters
     ----------
     queries : (q, d) float array
+    exclude : (q,) int32 array
+        The row that is the query itself, or -1.
     rows : (n, d) float array
-    candidates : (q, c) int32 array
+    candidates : (q, c) int array
         Indices into `rows`, -1 for none.
     bounds : (q, c) float array
         Ascending lower bounds of the squared distances: once a bound exceeds the worst distance
@@ -211,57 +148,12 @@ def refine(queries, rows, candidates, bounds, indices, values):
     values[:] = np.inf
     for q in range(len(queries)):
         for c in range(candidates.shape[1]):
-            index = candidates[q, c]
-            if index < 0 or bounds[q, c] * 0.999 > values[q, k - 1]:
+            index = np.int32(candidates[q, c])
+            if bounds[q, c] > values[q, k - 1]:
                 break
+            if index < 0 or index == exclude[q]:
+                continue
             value = _squared_distance(queries[q], rows[index])
             worst = values[q, k - 1]
             if value < worst or (value == worst < np.inf and index < indices[q, k - 1]):
                 _insert(indices[q], values[q], index, value)
-
-
-@jit(fastmath=REASSOCIATE)
-def project(rows, directions, out):
-    """Scalar products of rows with directions; the number of directions is a multiple of 4.
-
-    Parameters
-    ----------
-    rows : (n, d) float32 array
-    directions : (r, d) float32 array
-    out : (n, r) float32 array
-        Overwritten.
-    """
-    n, d = rows.shape
-    zero = np.float32(0)
-    for start in range(0, n, 16):
-        stop = min(start + 16, n)
-        for c in range(0, directions.shape[0], 4):
-            for i in range(start, stop):
-                s0 = s1 = s2 = s3 = zero
-                for t in range(d):
-                    v = rows[i, t]
-                    s0 += directions[c, t] * v
-                    s1 += directions[c + 1, t] * v
-                    s2 += directions[c + 2, t] * v
-                    s3 += directions[c + 3, t] * v
-                out[i, c] = s0
-                out[i, c + 1] = s1
-                out[i, c + 2] = s2
-                out[i, c + 3] = s3
-
-
-@jit()
-def group_means(rows, labels, means):
-    """Replace each group's mean by that of its rows; an empty group keeps the old one."""
-    n, d = rows.shape
-    sums = np.zeros(means.shape, np.float64)
-    counts = np.zeros(means.shape[0], np.int64)
-    for i in range(n):
-        at = labels[i]
-        counts[at] += 1
-        for t in range(d):
-            sums[at, t] += rows[i, t]
-    for at in range(means.shape[0]):
-        if counts[at] > 0:
-            for t in range(d):
-                means[at, t] = sums[at, t] / counts[at]

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["RowSearch"]
+from skmde.preprocessing._pieces import run_pieces
+
+__all__ = ["RowSearch", "nearest_candidates"]
+
+_PIECE = 1024
 
 
 class RowSearch:
     """Base of the searches that keep the rows they search, as `rows`.
 
-    A subclass has ``search(queries, k, exclude, n_jobs)``, which returns a sorted table of the
-    `k` nearest rows of each query without the excluded one.
+    A subclass has ``search(queries, k, exclude, n_jobs)``, which returns a table of the `k` nearest
+    rows of each query: indices (int32, -1 for none) and squared distances (float64), sorted by
+    both. ``exclude`` has the row that each query is itself, or -1; it is left out.
     """
 
     def search_training(self, k, n_jobs):
@@ -29,3 +34,45 @@ class RowSearch:
         """
         own = np.arange(self.rows.shape[0], dtype=np.int32)
         return self.search(self.rows, k, own, n_jobs)
+
+
+def nearest_candidates(queries, exclude, rows, candidates, bounds, k, n_jobs):
+    """The nearest of the candidates that a library found, by distances in all features.
+
+    Parameters
+    ----------
+    queries : ndarray of shape (q, d)
+    exclude : ndarray of shape (q,), int32
+    rows : ndarray of shape (n, d)
+    candidates : ndarray of shape (q, c), int
+        Rows to choose from, -1 for none.
+    bounds : ndarray of shape (q, c)
+        Ascending lower bounds of their squared distances; zeros if none are known.
+    k : int
+    n_jobs : int or None
+
+    Returns
+    -------
+    indices : ndarray of shape (q, k), int32
+    squared : ndarray of shape (q, k), float64
+        As for `RowSearch`.
+    """
+    from skmde.preprocessing._kernels import refine
+
+    indices = np.empty((len(queries), k), np.int32)
+    squared = np.empty((len(queries), k))
+
+    def piece(start, stop):
+        part = slice(start, stop)
+        refine(
+            queries[part],
+            exclude[part],
+            rows,
+            candidates[part],
+            bounds[part],
+            indices[part],
+            squared[part],
+        )
+
+    run_pieces(piece, len(queries), _PIECE, n_jobs)
+    return indices, squared

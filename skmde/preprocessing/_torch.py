@@ -10,14 +10,11 @@ import numpy as np
 import torch
 
 from skmde.preprocessing._exact import AllPairs
-from skmde.preprocessing._kernels import refine
-from skmde.preprocessing._pieces import run_pieces
-from skmde.preprocessing._search import RowSearch
+from skmde.preprocessing._search import RowSearch, nearest_candidates
 
 __all__ = ["DeviceAllPairs", "available_device"]
 
 _BLOCK_ENTRIES = (1 << 22, 1 << 26)  # of a block of scores, on the CPU and elsewhere
-_PIECE = 1024
 # Products of queries, rows and features up to which the CPU answers sooner than data can travel.
 _FEW = 1e9
 _SPARE = 16
@@ -51,26 +48,16 @@ class DeviceAllPairs(RowSearch):
         self.device = device
 
     def search(self, queries, k, exclude, n_jobs):
-        """The nearest rows of each query; see `InvertedLists.search`."""
+        """The nearest rows of each query; see `RowSearch`."""
         if len(queries) * self.rows.size <= _FEW:
             return AllPairs(self.rows).search(queries, k, exclude, n_jobs)
         queries = np.ascontiguousarray(queries, self.rows.dtype)
         candidates = self._candidates(queries, min(k + _SPARE, len(self.rows)), exclude)
-        indices = np.empty((len(queries), k), np.int32)
-        squared = np.empty((len(queries), k))
-
-        def piece(start, stop):
-            part = slice(start, stop)
-            nothing = np.zeros(candidates[part].shape, np.float32)  # no bound is known
-            refine(
-                queries[part], self.rows, candidates[part], nothing, indices[part], squared[part]
-            )
-
-        run_pieces(piece, len(queries), _PIECE, n_jobs)
-        return indices, squared
+        nothing = np.zeros(candidates.shape, np.float32)  # no bound is known
+        return nearest_candidates(queries, exclude, self.rows, candidates, nothing, k, n_jobs)
 
     def _candidates(self, queries, width, exclude):
-        """Indices of about the nearest rows, in no order, -1 for none at the end."""
+        """Indices of about the nearest rows, in no order."""
         device = torch.device(self.device)
         if device.type == "cuda" and not torch.cuda.is_available():
             device = torch.device("cpu")
@@ -90,8 +77,7 @@ class DeviceAllPairs(RowSearch):
             scores[torch.from_numpy(known), own] = torch.inf
             best = torch.topk(scores, width, dim=1, largest=False, sorted=False).indices
             candidates[part] = best.cpu().numpy()
-        candidates[candidates == exclude[:, None]] = -1
-        return -np.sort(-candidates, axis=1)
+        return candidates
 
 
 def _on_device(rows, device):

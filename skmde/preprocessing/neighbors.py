@@ -9,8 +9,8 @@ How rows are searched (`algorithm`):
 
 - "exact": every pair. A compiled loop for metrics of Euclidean form, scikit-learn's pairwise
   distances for all others and for callables.
-- "ivf": inverted lists, for dense rows and metrics of Euclidean form; about 98 of 100 neighbours.
-- "faiss": the same lists, scanned by faiss if it is installed.
+- "faiss": inverted lists, for dense rows and metrics of Euclidean form, if faiss is installed;
+  about 97 of 100 neighbours.
 - "pynndescent": nearest-neighbour descent, for any metric that pynndescent names.
 - "torch": every pair by matrix products on `device`.
 - "auto": exact where that is cheap, else the fastest of the others.
@@ -82,7 +82,7 @@ def nearest_neighbors(
         Any metric of scikit-learn or pynndescent, a function of two rows, or "precomputed".
     metric_params : dict, default=None
         Further arguments of the metric.
-    algorithm : {"auto", "exact", "ivf", "faiss", "pynndescent", "torch"}, default="auto"
+    algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
         How to search; see the module's documentation.
     max_distance : float, default=None
         Neighbours beyond this distance (in the units of the metric) are left out.

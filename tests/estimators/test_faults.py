@@ -140,7 +140,7 @@ def test_row_09_one_column_and_a_constant_column():
     np.testing.assert_allclose(embed(np.c_[X60, np.zeros(60)]), embed(X60), atol=1e-5)
 
 
-@pytest.mark.parametrize("algorithm", ["exact", "ivf", "torch"])
+@pytest.mark.parametrize("algorithm", ["exact", "faiss", "torch"])
 def test_row_10_copies_stay_together(algorithm):
     X = np.repeat(X60[:3], 30, axis=0)
     estimator = fit(X, neighbors_algorithm=algorithm)
@@ -255,7 +255,7 @@ def test_row_19_bytes_do_not_wrap_around():
         )
 
 
-@pytest.mark.parametrize("algorithm", ["exact", "ivf", "faiss", "torch"])
+@pytest.mark.parametrize("algorithm", ["exact", "faiss", "torch"])
 def test_row_20_cosine_with_zero_and_opposite_rows(algorithm):
     X = np.concatenate([X60, -X60[:10], np.zeros((3, 5))])
     estimator = fit(X, metric="cosine", neighbors_algorithm=algorithm)
@@ -476,7 +476,7 @@ def test_row_32_blobs_far_apart(n_blobs, size, init):
             assert np.linalg.norm(means[a] - means[b]) > radii[a] + radii[b]
 
 
-ALGORITHMS = ["exact", "ivf", "faiss", "pynndescent", "torch"]
+ALGORITHMS = ["exact", "faiss", "pynndescent", "torch"]
 X1000 = np.random.default_rng(5).standard_normal((1000, 8))
 X1000[:, :2] += 6 * np.random.default_rng(6).integers(0, 3, (1000, 2))
 UNSEEN8 = np.random.default_rng(7).standard_normal((20, 8)) + 3
@@ -595,7 +595,7 @@ CASES = [
     {},
     {"init": "pca"},
     {"init": "random", "constraint": "standardized"},
-    {"neighbors_algorithm": "ivf"},
+    {"neighbors_algorithm": "faiss"},
     {"neighbors_algorithm": "faiss"},
     {"neighbors_algorithm": "torch"},
     {"n_components": 12},
@@ -795,7 +795,7 @@ from skmde import PreserveNeighbors
 rng = np.random.default_rng(0)
 X = rng.standard_normal((300, 4))
 cases = [dict(metric=metrics_of_mine.taxi)] + [
-    dict(neighbors_algorithm=a) for a in ("exact", "ivf", "faiss", "torch")
+    dict(neighbors_algorithm=a) for a in ("exact", "faiss", "torch")
 ]
 fitted = [PreserveNeighbors(random_state=0, max_iter=20, **case).fit(X) for case in cases]
 unseen = rng.standard_normal((5, 4))

@@ -65,7 +65,7 @@ def test_cosine_is_not_shifted():
     assert nearest_neighbors(X, 1, metric="cosine")[0][0, 0] == 2
 
 
-@pytest.mark.parametrize("algorithm", ["exact", "ivf"])
+@pytest.mark.parametrize("algorithm", ["exact", "faiss"])
 def test_cosine_zero_rows_are_at_distance_one_from_all(algorithm):
     X = np.array([[0.0, 0], [1, 0], [-1, 0], [0, 0], [1, 0.1], [0, 1]])
     indices, distances, index = nearest_neighbors(X, 5, metric="cosine", algorithm=algorithm)
