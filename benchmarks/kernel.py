@@ -27,8 +27,8 @@ import numpy as np
 import torch
 from scipy.spatial import cKDTree
 
+from skmde._threads import run_pieces
 from skmde.core.edges import EdgeList
-from skmde.core.kernels._threads import run_pieces
 from skmde.core.objective import Objective
 from skmde.losses import LOSSES
 from skmde.penalties import PENALTIES, Barrier

@@ -23,8 +23,8 @@ import numpy as np
 import torch
 
 from skmde._reductions import dot
+from skmde._threads import run_pieces
 from skmde.core.kernels import _torch
-from skmde.core.kernels._threads import run_pieces
 
 _SHARE = 1 << 15  # numbers per piece of a vector
 _MAX_SHARES = 16

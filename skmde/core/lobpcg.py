@@ -20,8 +20,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from skmde._threads import run_pieces
 from skmde.core.kernels import _numba
-from skmde.core.kernels._threads import run_pieces
 
 Matrix = np.ndarray
 

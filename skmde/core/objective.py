@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from skmde._threads import run_pieces
 from skmde.core.edges import EdgeList, Segment
 from skmde.core.kernels import _torch
-from skmde.core.kernels._threads import run_pieces
 
 _EDGES_PER_PIECE = 1 << 18
 _MAX_PIECES = 16

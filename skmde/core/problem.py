@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from skmde._reductions import dot
+from skmde._threads import count_threads
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.device import resolve_device
 from skmde.core.edges import Distortion, EdgeList
-from skmde.core.kernels._threads import count_threads
 from skmde.core.lbfgs import minimize
 from skmde.core.objective import Objective
 from skmde.core.progress import progress_bar

@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 
 from skmde._distortion import Penalty, resolve_penalty
 from skmde._sklearn_compat import Interval, StrOptions, fit_context
+from skmde._threads import count_threads
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.device import resolve_device
-from skmde.core.kernels._threads import count_threads
 from skmde.core.problem import MDE
 from skmde.estimators._base import (
     BaseEmbedding,

@@ -19,9 +19,9 @@ import warnings
 import numpy as np
 
 from skmde._jit import jit
+from skmde._threads import run_pieces
 from skmde.core.anchored_distortion import AnchoredDistortion
 from skmde.core.anchored_newton import minimize_rows
-from skmde.core.kernels._threads import run_pieces
 from skmde.exceptions import ConvergenceWarning
 
 # Distances below this part of the embedding's radius count as this; penalties, too, have a floor.

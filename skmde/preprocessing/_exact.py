@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skmde.preprocessing._pieces import run_pieces
+from skmde._threads import run_rows
 from skmde.preprocessing._search import RowSearch
 
 __all__ = ["AllPairs"]
@@ -44,5 +44,5 @@ class AllPairs(RowSearch):
             scan_rows(queries[part], exclude[part], self.rows, indices[part], squared[part])
 
         size = _PIECE if len(queries) > 4 * _PIECE else _SMALL_PIECE
-        run_pieces(piece, len(queries), size, n_jobs)
+        run_rows(piece, len(queries), size, n_jobs)
         return indices, squared

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances
 
-from skmde.preprocessing._pieces import run_pieces
+from skmde._threads import run_rows
 from skmde.preprocessing._search import RowSearch
 from skmde.preprocessing._selection import nearest_columns, nearest_stored
 
@@ -60,7 +60,7 @@ class AllPairsMetric(RowSearch):
 
         # A user's own function need not be safe to call from several threads.
         n_jobs = 1 if callable(self.metric) else n_jobs
-        run_pieces(piece, n_queries, max(1, _BLOCK_ENTRIES // n), n_jobs)
+        run_rows(piece, n_queries, max(1, _BLOCK_ENTRIES // n), n_jobs)
         return indices, distances
 
     def _distances(self, queries):
@@ -121,7 +121,7 @@ class AllPairsSparse(RowSearch):
                 left, right, exact, stop - start, k
             )
 
-        run_pieces(piece, n_queries, max(1, _BLOCK_ENTRIES // n), n_jobs)
+        run_rows(piece, n_queries, max(1, _BLOCK_ENTRIES // n), n_jobs)
         return indices, squared
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skmde.preprocessing._pieces import run_pieces
+from skmde._threads import run_rows
 
 __all__ = ["RowSearch", "nearest_candidates"]
 
@@ -74,5 +74,5 @@ def nearest_candidates(queries, exclude, rows, candidates, bounds, k, n_jobs):
             squared[part],
         )
 
-    run_pieces(piece, len(queries), _PIECE, n_jobs)
+    run_rows(piece, len(queries), _PIECE, n_jobs)
     return indices, squared

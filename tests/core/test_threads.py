@@ -12,10 +12,9 @@ import pytest
 import torch
 from core_problems import push_and_pull_weights, random_graph
 
-from skmde import MDE, Anchored
+from skmde import MDE, Anchored, _threads
+from skmde._threads import count_threads, run_pieces, run_rows
 from skmde.core import history, objective
-from skmde.core.kernels import _threads
-from skmde.core.kernels._threads import count_threads, run_pieces
 
 
 @pytest.fixture
@@ -241,3 +240,25 @@ def test_count_threads(torch_threads, monkeypatch):
     assert [count_threads(n) for n in (1, 5, -1, -2, -8, -20)] == [1, 5, 8, 7, 1, 1]
     with pytest.raises(ValueError, match=r"n_jobs is 0.*None, a positive integer or -1"):
         count_threads(0)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 3])
+@pytest.mark.parametrize("n_rows", [0, 1, 7, 8, 9])
+def test_pieces_of_rows_cover_all_rows_once(n_jobs, n_rows):
+    seen = []
+    run_rows(lambda start, stop: seen.extend(range(start, stop)), n_rows, 4, n_jobs)
+    assert sorted(seen) == list(range(n_rows))
+
+
+def test_after_an_error_no_further_piece_begins():
+    begun = []
+
+    def piece(start, stop):
+        begun.append(start)
+        time.sleep(0.002)
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_rows(piece, 500, 1, 2)
+    assert len(begun) < 100

@@ -1,4 +1,4 @@
-"""The threads that share a kernel's work.
+"""The threads that share the work of compiled loops.
 
 Work is cut into a fixed number of pieces by its caller, and the pieces' results are put
 together in order, so neither the number of threads nor their timing can change a bit of the
@@ -92,8 +92,32 @@ def run_pieces(function: Callable[..., Any], pieces: list[Any], n_threads: int) 
     ]
     try:
         work()
+    except BaseException:
+        for _ in numbers:  # after an error or Ctrl-C nobody begins another piece
+            pass
+        raise
     finally:
         for helper in helpers:
             if not helper.cancel():
                 helper.result()
     return results
+
+
+def run_rows(
+    function: Callable[[int, int], object], n_rows: int, size: int, n_jobs: int | None
+) -> None:
+    """Call ``function(start, stop)`` for consecutive pieces of ``range(n_rows)``.
+
+    Parameters
+    ----------
+    function : callable
+        Works on rows ``start`` to ``stop`` and writes its results into arrays of its own.
+    n_rows : int
+        Number of rows in all.
+    size : int
+        Rows in one piece.
+    n_jobs : int or None
+        As for `count_threads`.
+    """
+    pieces = [(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+    run_pieces(function, pieces, count_threads(n_jobs))
