@@ -16,7 +16,7 @@ the embedding, numbers in float64.
 
 References
 ----------
-Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 2.3.2 (incremental embedding).
+Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 2.4.2 (incremental embedding).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ that are done leave the batch, so the cost follows the rows that are still movin
 
 References
 ----------
-Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 2.3.2 (incremental embedding).
+Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 2.4.2 (incremental embedding).
 Moré and Sorensen, Computing a trust region step, SIAM J. Sci. Stat. Comput. 4 (1983).
 """
 

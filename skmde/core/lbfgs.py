@@ -1,4 +1,4 @@
-r"""Projected L-BFGS (monograph, section 5.1, algorithm 1).
+r"""Projected L-BFGS (monograph, section 6.1, algorithm 1).
 
 From a feasible X_0, for k = 0, 1, ...:
 

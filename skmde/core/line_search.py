@@ -1,4 +1,4 @@
-r"""Line search for the modified strong Wolfe conditions (monograph, section 5.1.1).
+r"""Line search for the modified strong Wolfe conditions (monograph, section 6.1.1).
 
 Along a direction V from X, with G the projected gradient,
 

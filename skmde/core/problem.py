@@ -172,7 +172,7 @@ class MDE:
         snapshot_every: int | None = None,
         verbose: int = 0,
     ) -> torch.Tensor:
-        """Solve the problem by projected L-BFGS (monograph, section 5.1).
+        """Solve the problem by projected L-BFGS (monograph, section 6.1).
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ def quadratic_start(graph, n_components, n_threads):
 
     References
     ----------
-    Monograph, chapter 3 (quadratic MDE problems) and section 5.1 (starting points).
+    Monograph, chapter 3 (quadratic MDE problems) and section 6.1 (starting points).
     """
     n_parts, labels = connected_components(graph)
     if n_parts == 1:

@@ -152,8 +152,8 @@ class PreserveNeighbors(BaseEmbedding):
 
     References
     ----------
-    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.5 (attraction and
-    repulsion), 4.1 (penalties), 4.3 (neighbourhoods), 5.1 (solver) and 2.3.2 (unseen items).
+    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.4 (attraction and
+    repulsion), 4.1 (penalties), 4.3 (neighbourhoods), 6.1 (solver) and 2.4.2 (unseen items).
 
     Examples
     --------
@@ -454,7 +454,7 @@ class PreserveNeighbors(BaseEmbedding):
 
         References
         ----------
-        Monograph, section 2.3.2 (incremental embedding).
+        Monograph, section 2.4.2 (incremental embedding).
         """
         self._check_fitted()
         with cpu_by_default():

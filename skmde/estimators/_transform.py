@@ -1,4 +1,4 @@
-r"""Placing unseen items: anchored incremental embedding (monograph, section 2.3.2).
+r"""Placing unseen items: anchored incremental embedding (monograph, section 2.4.2).
 
 The training embedding stays where it is. A new item x is attracted by the training items that are
 its neighbours, with weights w_k, and repelled by a set R of training items that was drawn once at
@@ -157,7 +157,7 @@ def place(
     chunk_size=1024,
     n_threads=1,
 ):
-    """Place new items among the items of a fixed embedding (monograph, section 2.3.2).
+    """Place new items among the items of a fixed embedding (monograph, section 2.4.2).
 
     Parameters
     ----------
