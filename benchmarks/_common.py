@@ -32,6 +32,7 @@ sys.path.insert(0, str(ROOT))  # every script measures the checkout that it lies
 # import name of each program, and the distribution whose version is reported
 PROGRAMS = {
     "skmde": ("skmde", "skmde"),
+    "skmde-lbfgs": ("skmde", "skmde"),
     "pymde": ("pymde", "pymde"),
     "umap": ("umap", "umap-learn"),
     "pacmap": ("pacmap", "pacmap"),
@@ -113,7 +114,7 @@ def scratch() -> Iterator[Path]:
 
 def interpreter(program: str, peer_python: str) -> str:
     """The interpreter that runs a program: skmde has this one, the others theirs."""
-    return sys.executable if program == "skmde" else peer_python
+    return sys.executable if program.startswith("skmde") else peer_python
 
 
 def environment(threads: int | None = None, **extra: str) -> dict[str, str]:

@@ -17,10 +17,6 @@ import torch
 
 from skmde._jit import REASSOCIATE, jit
 
-# Sums are taken in blocks: long enough to vectorise, short enough that the partial sums of a
-# block of float32 products lose nothing when they are added up in float64.
-_BLOCK = 4096
-
 
 @jit(fastmath=REASSOCIATE)
 def _dot(a: Any, b: Any) -> float:
@@ -46,12 +42,23 @@ def _gram(a: Any, b: Any) -> Any:
             s11 += a1 * b1
         out[0, 0], out[0, 1], out[1, 0], out[1, 1] = s00, s01, s10, s11
         return out
-    for start in range(0, n, _BLOCK):
-        for r in range(start, min(start + _BLOCK, n)):
-            for c in range(m):
-                x = np.float64(a[r, c])
-                for e in range(q):
-                    out[c, e] += x * b[r, e]
+    # Four rows at a time: each number of the result is read and written a quarter as often.
+    whole = n - n % 4
+    rows = np.empty((4, q))
+    for r in range(0, whole, 4):
+        for s in range(4):
+            for e in range(q):
+                rows[s, e] = b[r + s, e]
+        for c in range(m):
+            x0, x1 = np.float64(a[r, c]), np.float64(a[r + 1, c])
+            x2, x3 = np.float64(a[r + 2, c]), np.float64(a[r + 3, c])
+            for e in range(q):
+                out[c, e] += x0 * rows[0, e] + x1 * rows[1, e] + x2 * rows[2, e] + x3 * rows[3, e]
+    for r in range(whole, n):
+        for c in range(m):
+            x = np.float64(a[r, c])
+            for e in range(q):
+                out[c, e] += x * b[r, e]
     return out
 
 
@@ -59,6 +66,13 @@ def _gram(a: Any, b: Any) -> Any:
 def _column_sums(a: Any) -> Any:
     n, m = a.shape
     out = np.zeros(m)
+    if m == 2:
+        s0 = s1 = 0.0
+        for r in range(n):
+            s0 += np.float64(a[r, 0])
+            s1 += np.float64(a[r, 1])
+        out[0], out[1] = s0, s1
+        return out
     for r in range(n):
         for c in range(m):
             out[c] += np.float64(a[r, c])
