@@ -152,8 +152,8 @@ class PreserveNeighbors(BaseEmbedding):
 
     References
     ----------
-    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.4 (attraction and
-    repulsion), 4.1 (penalties), 4.3 (neighbourhoods), 6.1 (solver) and 2.4.2 (unseen items).
+    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.4 (attraction
+    and repulsion), 4.1 (penalties), 4.3 (neighbourhoods), 6.1 (solver) and 2.4.2 (unseen items).
 
     Examples
     --------

@@ -6,6 +6,7 @@ import sys
 import textwrap
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -199,6 +200,19 @@ def test_pieces_run_on_several_threads_and_the_calling_one_helps():
     names = run_pieces(lambda: (barrier.wait(), threading.current_thread().name)[1], [(), ()], 2)
     assert len(set(names)) == 2
     assert threading.current_thread().name in names
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_no_more_threads_than_asked_for(n_threads, monkeypatch):
+    with ThreadPoolExecutor(8) as pool:
+        monkeypatch.setattr(_threads, "_pool", pool)
+
+        def name_of_thread():
+            time.sleep(0.002)
+            return threading.current_thread().name
+
+        names = set(run_pieces(name_of_thread, [()] * 40, n_threads))
+    assert len(names) == n_threads
 
 
 def test_one_thread_stays_on_the_calling_one():
