@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import torch
 
 
@@ -36,6 +39,16 @@ def resolve_device(device: str | torch.device | None) -> torch.device:
         if wanted.index is None:
             wanted = torch.device("cuda", torch.cuda.current_device())
     return wanted
+
+
+@contextlib.contextmanager
+def cpu_by_default() -> Iterator[None]:
+    """Keep ``torch.set_default_device`` out of computations that name their device themselves."""
+    if torch.empty(0).device.type == "cpu":
+        yield
+        return
+    with torch.device("cpu"):
+        yield
 
 
 def available_devices() -> list[str]:

@@ -13,7 +13,7 @@ import torch
 from skmde._reductions import dot
 from skmde._threads import count_threads
 from skmde.constraints import Constraint, resolve_constraint
-from skmde.core.device import resolve_device
+from skmde.core.device import cpu_by_default, resolve_device
 from skmde.core.edges import Distortion, EdgeList
 from skmde.core.lbfgs import minimize
 from skmde.core.objective import Objective
@@ -160,6 +160,7 @@ class MDE:
             self.X = self.X.to(self.device)
         return self
 
+    @cpu_by_default()
     def embed(
         self,
         X: Any = None,
@@ -270,6 +271,7 @@ class MDE:
             raise ValueError(f"{name} holds NaN or infinite entries.")
         return X
 
+    @cpu_by_default()
     def differences(self, X: Any = None) -> torch.Tensor:
         """Differences x_i - x_j of the edges.
 
@@ -287,6 +289,7 @@ class MDE:
         i, j = self.edges.T
         return embedding[i] - embedding[j]
 
+    @cpu_by_default()
     def distances(self, X: Any = None) -> torch.Tensor:
         """Embedding distances of the edges.
 
@@ -303,6 +306,7 @@ class MDE:
         embedding = self._embedding(X)
         return self._objective(embedding.dtype).distances(embedding)
 
+    @cpu_by_default()
     def distortions(self, X: Any = None) -> torch.Tensor:
         """Distortions of the edges, multiplied by their weights.
 
@@ -319,6 +323,7 @@ class MDE:
         embedding = self._embedding(X)
         return self._objective(embedding.dtype).distortions(embedding)
 
+    @cpu_by_default()
     def average_distortion(self, X: Any = None) -> float:
         """Mean of the distortions.
 
@@ -335,6 +340,7 @@ class MDE:
         values = self.distortions(X)
         return float(dot(values, torch.ones_like(values))) / len(self._edges)
 
+    @cpu_by_default()
     def high_distortion_pairs(self, X: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
         """Edges and their distortions, the most distorted first.
 
@@ -391,5 +397,5 @@ def _warn_if_failed(result: SolveResult) -> None:
             f"distortion {result.value:.6g}, residual norm {result.residual_norm:.3g}). Check the "
             "scale of the data and of the starting point.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,  # past the decorator of embed()
         )

@@ -400,6 +400,54 @@ def test_interrupt_leaves_the_problem_as_it_was(error, verbose, capsys):
     assert torch.equal(again, larger().embed(random_state=1, max_iter=10))
 
 
+@pytest.mark.parametrize(
+    "constraint", [None, "standardized", Anchored([0], [[0.0, 0.0]]), Sphere()]
+)
+def test_torchs_default_device_does_not_matter(constraint):
+    def use():
+        problem = larger(constraint=constraint)
+        X = problem.embed(random_state=0, max_iter=5)
+        return [
+            X,
+            problem.average_distortion(),
+            *problem.high_distortion_pairs(),
+            problem.differences(np.ones((80, 2))),
+            problem.distances(),
+            problem.distortions([[1.0, 2.0]] * 80),
+        ]
+
+    plain = use()
+    with torch.device("meta"):  # whose tensors hold no numbers
+        elsewhere = use()
+    for a, b in zip(plain, elsewhere, strict=True):
+        assert torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
+
+
+def test_torchs_default_type_does_not_matter():
+    plain = larger().embed(random_state=0, max_iter=5)
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert torch.equal(larger().embed(random_state=0, max_iter=5), plain)
+    finally:
+        torch.set_default_dtype(before)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode, torch.enable_grad])
+def test_torchs_gradient_modes_do_not_matter(mode):
+    def use():
+        rng = np.random.default_rng(0)
+        edges = random_graph(rng, 30, 100)
+        problem = MDE(30, 2, edges, lambda d: torch.log1p(d**1.5), "standardized")
+        return problem.embed(random_state=0, max_iter=5)
+
+    plain = use()
+    with mode():
+        inside = use()
+    assert torch.equal(plain, inside)
+    assert not inside.requires_grad
+
+
 def test_a_users_constraint_is_asked_whether_it_fits():
     class Never(Constraint):
         def validate(self, n_items, n_components):

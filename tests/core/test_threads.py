@@ -123,9 +123,10 @@ def test_one_problem_solved_by_two_threads_at_once(small_pieces):
 @pytest.mark.parametrize("way", ["os.fork", "multiprocessing", "joblib"])
 def test_fit_fork_and_fit_in_the_child_finishes(way):
     script = """
-        import multiprocessing, os, sys, warnings
+        import multiprocessing, os, sys, threading, warnings
         import numpy as np, torch
         from skmde import MDE
+        from skmde._threads import run_pieces
         from skmde.core import objective, history
 
         warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads around
@@ -141,6 +142,8 @@ def test_fit_fork_and_fit_in_the_child_finishes(way):
             return hash(problem.embed(random_state=0, max_iter=5).numpy().tobytes())
 
         def both():
+            barrier = threading.Barrier(2, timeout=20)
+            run_pieces(barrier.wait, [(), ()], 2)  # needs a thread besides this one
             return fit("centered"), fit("standardized")
 
         before = both()
