@@ -27,6 +27,8 @@ from skmde.core.kernels import _torch
 
 _EDGES_PER_PIECE = 1 << 18
 _MAX_PIECES = 16
+_MIN_PIECES = 4
+_PARTS = 1 << 26  # numbers in all pieces' gradients; wide embeddings get fewer pieces
 _SMALL = 1 << 14  # numbers; below it a sum of pieces is not worth sharing
 
 
@@ -83,7 +85,9 @@ class Objective:
         i, j, w = (x.numpy() for x in (self.edges.i, self.edges.j, self.edges.weights))
         t = w if self.edges.deviations is None else self.edges.deviations.numpy()
         n_edges = sum(segment.stop - segment.start for segment, _ in compiled)
-        size = max(_EDGES_PER_PIECE, -(-n_edges // _MAX_PIECES))
+        length = self.n_items * self.n_components
+        most = min(max(_PARTS // length, _MIN_PIECES), _MAX_PIECES)
+        size = max(_EDGES_PER_PIECE, -(-n_edges // most))
         number = 0
         for segment, (kind, *parameters) in compiled:
             params = torch.tensor(parameters, dtype=dtype).numpy()
@@ -92,7 +96,6 @@ class Objective:
             for start, stop in pairwise(cuts):
                 self._pieces.append((kind, params, i, j, w, t, start, stop, number))
                 number += 1
-        length = self.n_items * self.n_components
         self._parts = torch.zeros((number, length), dtype=dtype).numpy()
         shares = 1 if length <= _SMALL else 8
         bounds = np.linspace(0, length, shares + 1).astype(np.int64).tolist()

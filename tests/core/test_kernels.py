@@ -188,6 +188,18 @@ def test_piece_takes_only_its_own_edges_and_adds_to_the_gradient(m):
     np.testing.assert_allclose(G, want, rtol=1e-10, atol=1e-10)
 
 
+def test_values_are_summed_in_double_precision():
+    n = 5001
+    X = np.zeros((n, 2), np.float32)
+    X[0, 0] = 0.1
+    i, j = np.zeros(n - 1, np.int32), np.arange(1, n, dtype=np.int32)
+    w = np.ones(n - 1, np.float32)
+    total = _numba.piece(_kinds.LINEAR, w[:2], X, i, j, w, w, 0, n - 1, np.zeros_like(X))
+    assert total == pytest.approx((n - 1) * float(X[0, 0]), rel=1e-7)
+    exact = (n - 1) * float(np.sqrt(X[0, 0] * X[0, 0]))
+    assert total == pytest.approx(exact, rel=1e-12)
+
+
 @pytest.mark.parametrize("m", [1, 2, 3, 5])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_edges_need_not_be_sorted(m, dtype):

@@ -90,6 +90,16 @@ def test_result_keeps_its_promises(name, m, dtype):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_value_does_not_increase_at_the_limit_of_precision(name):
+    result, constraint, *_ = solve(name, tol=0.0, max_iter=1500)
+    values = result.history.value
+    assert (np.diff(values) <= 0).all()
+    assert np.isfinite(values).all()
+    assert result.residual_norm < 1e-3 * result.history.residual_norm[0]
+    assert constraint.violation(result.X) <= 1e-5
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_solver_reaches_a_stationary_point(name):
     result, *_ = solve(name, dtype=torch.float64, tol=1e-7, max_iter=2000)
     assert result.converged

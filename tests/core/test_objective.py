@@ -247,7 +247,11 @@ def test_many_pieces_and_one_give_the_same_gradient(monkeypatch):
 def test_number_of_pieces_is_bounded(monkeypatch):
     monkeypatch.setattr(objective_module, "_EDGES_PER_PIECE", 10)
     edges = random_edges(np.random.default_rng(11), 50, 5000)
-    assert len(make(edges, "log1p", 2, n=50)._pieces) <= objective_module._MAX_PIECES
+    assert len(make(edges, "log1p", 2, n=50)._pieces) == objective_module._MAX_PIECES
+    # Each piece has a gradient of its own: fewer pieces where gradients are large.
+    monkeypatch.setattr(objective_module, "_PARTS", 8 * 50 * 2)
+    assert len(make(edges, "log1p", 2, n=50)._pieces) == 8
+    assert len(make(edges, "log1p", 200, n=50)._pieces) == objective_module._MIN_PIECES
 
 
 @pytest.mark.parametrize(
