@@ -18,6 +18,7 @@ from skmde._sklearn_compat import (
     check_is_fitted,
     validate_data,
 )
+from skmde.core.device import cpu_by_default
 
 logger = logging.getLogger("skmde")
 
@@ -160,16 +161,6 @@ def output_dtype(X):
         X = X[1]
     dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
     return np.dtype(np.float32) if dtype == np.float32 else np.dtype(np.float64)
-
-
-@contextlib.contextmanager
-def cpu_by_default():
-    """Keep ``torch.set_default_device`` out of computations that name their device themselves."""
-    if torch.empty(0).device.type == "cpu":
-        yield
-        return
-    with torch.device("cpu"):
-        yield
 
 
 @contextlib.contextmanager

@@ -14,13 +14,12 @@ from skmde._distortion import Penalty, resolve_penalty
 from skmde._sklearn_compat import Interval, StrOptions, fit_context
 from skmde._threads import count_threads
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
-from skmde.core.device import resolve_device
+from skmde.core.device import cpu_by_default, resolve_device
 from skmde.core.problem import MDE
 from skmde.estimators._base import (
     BaseEmbedding,
     as_host_array,
     checked_pair,
-    cpu_by_default,
     output_dtype,
     stage,
 )
@@ -93,10 +92,10 @@ class PreserveNeighbors(BaseEmbedding):
         faiss, if that is installed and the metric is Euclidean, cosine or correlation, or
         pynndescent, which compiles for half a minute. "torch" compares all pairs on `device`.
     init : {"quadratic", "pca", "random"} or array, default="quadratic"
-        Starting point. "quadratic" is the spectral embedding of the neighbour graph; an array has
-        shape (n_samples, n_components). An array is
-        centred, and if its size is beyond 1e-4 to 1e4, where penalties are flat, scaled to 1,
-        unless the constraint is one that depends on where the embedding lies.
+        Starting point. "quadratic" is the spectral embedding of the neighbour graph. An array has
+        shape (n_samples, n_components); for a centered or standardized embedding its mean is
+        subtracted, and a root mean square below 1e-4 or above 1e4, where penalties are flat, is
+        scaled to 1.
     max_iter : int, default=300
         Largest number of iterations.
     tol : float, default=1e-5
