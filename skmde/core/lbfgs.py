@@ -124,8 +124,11 @@ def minimize(
         answers = [callback(state) for callback in callbacks]  # each is called, whatever they say
         if any(answers):
             reason = "a callback returned True"
+    X = point.X
+    if iteration and not constraint.needs_projection:
+        X = constraint.project(X).contiguous()  # what rounding has added up over the steps
     return SolveResult(
-        X=point.X,
+        X=X,
         value=point.value,
         residual_norm=point.residual_norm,
         n_iter=iteration,
