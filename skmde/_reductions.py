@@ -1,4 +1,4 @@
-"""Sums over items whose bits do not depend on the number of threads.
+"""Sums over items whose bits do not depend on the number of threads, and sums of arrays.
 
 torch and BLAS cut long sums into one piece per thread, so their last bits change with the
 machine's load settings. The solver and the constraints need sums that are the same for 1, 2
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from skmde._jit import REASSOCIATE, jit
+from skmde._jit import CONTRACT, REASSOCIATE, jit
 
 
 @jit(fastmath=REASSOCIATE)
@@ -85,6 +85,29 @@ def _flat(tensor: torch.Tensor) -> Any:
 
 def _matrix(tensor: torch.Tensor) -> Any:
     return tensor.detach().contiguous().numpy()
+
+
+@jit(fastmath=CONTRACT)
+def _add_multiple(a: Any, b: Any, factor: float, out: Any) -> None:
+    f = out.dtype.type(factor)
+    for k in range(a.shape[0]):
+        out[k] = a[k] + f * b[k]
+
+
+def add_multiple(
+    a: torch.Tensor, b: torch.Tensor, factor: float, out: torch.Tensor | None = None
+) -> torch.Tensor:
+    """``a + factor * b`` for contiguous tensors of the same shape.
+
+    On the CPU one thread does it: torch's threads would go on spinning for a while afterwards, on
+    the cores that the solver's own threads need next.
+    """
+    if out is None:
+        out = torch.empty_like(a)
+    if a.device.type == "cpu":
+        _add_multiple(_flat(a), _flat(b), factor, _flat(out))
+        return out
+    return torch.add(a, b, alpha=factor, out=out)
 
 
 def dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

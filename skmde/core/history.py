@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from skmde._reductions import dot
+from skmde._reductions import add_multiple, dot
 from skmde._threads import run_pieces
 from skmde.core.kernels import _torch
 
@@ -69,8 +69,10 @@ class PairHistory:
         # A failed search may have left a pair that is not finite, and 0 times NaN is NaN.
         self._H.zero_()
 
-    def stage(self, s: torch.Tensor, G_new: torch.Tensor, G: torch.Tensor) -> Any:
-        """Put a trial's pair in the free slot and measure all pairs against it.
+    def stage(
+        self, X_new: torch.Tensor, X: torch.Tensor, G_new: torch.Tensor, G: torch.Tensor
+    ) -> Any:
+        """Put the pair that leads from X to a trial in the free slot; measure all pairs against it.
 
         Returns
         -------
@@ -81,8 +83,8 @@ class PairHistory:
         """
         self._staged = next(k for k in range(self.slots) if k not in self._pairs)
         row_s, row_y = self._H[self._staged], self._H[self.slots + self._staged]
-        torch.sub(G_new.view(-1), G.view(-1), out=row_y)
-        row_s.copy_(s.view(-1))
+        add_multiple(X_new.view(-1), X.view(-1), -1.0, out=row_s)
+        add_multiple(G_new.view(-1), G.view(-1), -1.0, out=row_y)
         g, y = G_new.view(-1), row_y
         ss = dot(row_s, row_s).repeat(1, 2)
         if not self.on_cpu:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from skmde._reductions import dot
+from skmde._reductions import add_multiple, dot
 from skmde.constraints import Constraint
 from skmde.core.history import PairHistory
 from skmde.core.line_search import Wolfe, strong_wolfe
@@ -205,7 +205,7 @@ class _Solve:
         return self.size / point.residual_norm
 
     def _trial(self, point: _Point, V: torch.Tensor, step: float) -> _Point:
-        X = torch.add(point.X, V, alpha=step)
+        X = add_multiple(point.X, V, step)
         if self.constraint.needs_projection:
             X = self.constraint.project(X).contiguous()
         value, G = self._evaluate(X)
@@ -222,7 +222,7 @@ class _Solve:
         self, point: _Point, X: torch.Tensor, G: torch.Tensor, value: Any, V: torch.Tensor
     ) -> _Point:
         """A trial with its inner products, all read from the device at once."""
-        dots = self.pairs.stage(X - point.X, G, point.G)
+        dots = self.pairs.stage(X, point.X, G, point.G)
         numbers = self._read(value, dot(G, V), dot(G, G), dots)
         table = np.asarray(numbers[3:]).reshape(-1, 2)
         return _Point(0.0, X, G, numbers[0], numbers[1], numbers[2], table)

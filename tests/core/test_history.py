@@ -54,7 +54,7 @@ class Run:
         s = self.rng.normal(size=self.length)
         self.x = self.x + s
         after = self.gradient if curvature > 0 else before + curvature * self.tensor(s)
-        dots = self.history.stage(self.tensor(s), after, before)
+        dots = self.history.stage(self.tensor(s), torch.zeros_like(after), after, before)
         kept = self.history.accept(np.asarray(dots, dtype=np.float64))
         if kept:
             pair = self.tensor(s), after - before
@@ -131,12 +131,12 @@ def test_a_trial_that_is_not_finite_leaves_no_trace(on_cpu):
     for fault in (np.nan, np.inf):
         run.step()
         broken = torch.full(SHAPE, fault, dtype=run.dtype)
-        run.history.stage(broken, broken, run.after)
+        run.history.stage(broken, run.after, broken, run.after)
         # The line search went on to a finite trial: its pair takes the same place.
         assert run.step()
         run.compare(rtol=1e-9)
         # The line search failed: the pairs are forgotten, and the free place holds the fault.
-        run.history.stage(broken, broken, run.after)
+        run.history.stage(broken, run.after, broken, run.after)
         run.history.clear()
         run.pairs.clear()
         for _ in range(2):
@@ -150,7 +150,9 @@ def test_a_pair_whose_numbers_overflow_is_left_out(on_cpu):
     assert run.step() and run.step()
     before = run.after
     run.after = torch.full(SHAPE, 1e25, dtype=torch.float32)
-    dots = run.history.stage(run.tensor(np.ones(run.length)), run.after, before)
+    dots = run.history.stage(
+        run.tensor(np.ones(run.length)), torch.zeros_like(before), run.after, before
+    )
     assert np.isinf(np.asarray(dots)).any()
     assert not run.history.accept(np.asarray(dots, dtype=np.float64))
     run.compare(rtol=1e-3)
@@ -171,14 +173,14 @@ def test_pairs_of_rounding_noise_are_left_out(scale):
     s = torch.tensor([[1.0], [0.0]])
     G = torch.tensor([[0.0], [scale]])
     noisy = G + torch.tensor([[1e-9 * scale], [scale]])
-    assert not history.accept(history.stage(s, noisy, G))
-    assert history.accept(history.stage(s, noisy + torch.tensor([[1e-2 * scale], [0.0]]), G))
+    assert not history.accept(history.stage(s, torch.zeros_like(s), noisy, G))
+    assert history.accept(history.stage(s, 0 * s, noisy + torch.tensor([[1e-2 * scale], [0.0]]), G))
 
 
 def test_no_change_of_the_gradient_is_no_pair():
     history = PairHistory(3, torch.zeros(SHAPE), 1)
     G = torch.ones(SHAPE)
-    assert not history.accept(history.stage(torch.ones(SHAPE), G, G))
+    assert not history.accept(history.stage(torch.ones(SHAPE), torch.zeros(SHAPE), G, G))
 
 
 def test_bits_do_not_depend_on_the_number_of_threads(monkeypatch):
