@@ -27,8 +27,8 @@ _SAMPLE = 4096  # rows that the principal directions are learnt from
 _GRID = 1 << 14  # steps of the grid in the standard deviation of the first direction
 _ROWS_PER_LIST = 256
 _MAX_LISTS = 4096
-_SHARE_VISITED = 32  # one of so many lists is visited at first, but at least _MIN_VISITED
-_MIN_VISITED = 8
+_SHARE_VISITED = 16  # one of so many lists is visited at first, but at least _MIN_VISITED
+_MIN_VISITED = 16
 _CANDIDATES = 4  # at first, for each neighbour wanted
 _EFFORTS = (1, 2, 4, 8)  # factors of both
 _RECALL = 0.95  # share of the neighbours that must be found
@@ -102,16 +102,17 @@ class FaissLists(RowSearch):
 
     def search(self, queries, k, exclude, n_jobs):
         """The nearest rows of each query, among the candidates that faiss finds."""
+        _import_faiss()  # in a forked child this sets its number of threads
         queries = np.ascontiguousarray(queries, np.float32)
         short = self._shorten(queries)
-        if len(short) < _MIN_BATCH:
-            short = np.pad(short, ((0, _MIN_BATCH - len(short)), (0, 0)))
-        width = min(self._candidates * (k + 1), len(self.rows))
-        _import_faiss()
-        bounds, candidates = self._index.search(short, width)
-        bounds *= 1 - 1e-3  # the directions are rounded, and so are the rows
+        # Queries of one list, one after another, find its rows and each other's candidates in the
+        # cache.
+        order = np.argsort(self._index.quantizer.search(short, 1)[1][:, 0], kind="stable")
+        bounds, candidates = self._find(
+            short[order], min(self._candidates * (k + 1), len(self.rows))
+        )
         indices, squared = nearest_candidates(
-            queries, exclude, self.rows, candidates, bounds, k, n_jobs
+            queries, exclude, self.rows, candidates, bounds, k, n_jobs, order=order
         )
         # Where the lists visited hold too few rows, all rows are compared.
         few = np.flatnonzero(indices[:, -1] < 0)
@@ -119,6 +120,15 @@ class FaissLists(RowSearch):
             everyone = AllPairs(self.rows)
             indices[few], squared[few] = everyone.search(queries[few], k, exclude[few], n_jobs)
         return indices, squared
+
+    def _find(self, short, width):
+        """Candidates in order of their distances along the principal directions."""
+        n = len(short)
+        if n < _MIN_BATCH:
+            short = np.pad(short, ((0, _MIN_BATCH - n), (0, 0)))
+        bounds, candidates = self._index.search(short, width)
+        bounds *= 1 - 1e-3  # the directions are rounded, and so are the rows
+        return bounds[:n], candidates[:n]
 
 
 def _principal_directions(sample):

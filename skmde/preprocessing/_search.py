@@ -36,7 +36,7 @@ class RowSearch:
         return self.search(self.rows, k, own, n_jobs)
 
 
-def nearest_candidates(queries, exclude, rows, candidates, bounds, k, n_jobs):
+def nearest_candidates(queries, exclude, rows, candidates, bounds, k, n_jobs, order=None):
     """The nearest of the candidates that a library found, by distances in all features.
 
     Parameters
@@ -50,6 +50,8 @@ def nearest_candidates(queries, exclude, rows, candidates, bounds, k, n_jobs):
         Ascending lower bounds of their squared distances; zeros if none are known.
     k : int
     n_jobs : int or None
+    order : ndarray of shape (q,), default=None
+        The query that each row of `candidates` and `bounds` belongs to; None: they are in order.
 
     Returns
     -------
@@ -64,15 +66,10 @@ def nearest_candidates(queries, exclude, rows, candidates, bounds, k, n_jobs):
 
     def piece(start, stop):
         part = slice(start, stop)
-        refine(
-            queries[part],
-            exclude[part],
-            rows,
-            candidates[part],
-            bounds[part],
-            indices[part],
-            squared[part],
-        )
+        these = part if order is None else order[part]
+        found, values = np.empty((stop - start, k), np.int32), np.empty((stop - start, k))
+        refine(queries[these], exclude[these], rows, candidates[part], bounds[part], found, values)
+        indices[these], squared[these] = found, values
 
     run_rows(piece, len(queries), _PIECE, n_jobs)
     return indices, squared
