@@ -32,7 +32,6 @@ sys.path.insert(0, str(ROOT))  # every script measures the checkout that it lies
 # import name of each program, and the distribution whose version is reported
 PROGRAMS = {
     "skmde": ("skmde", "skmde"),
-    "skmde-lbfgs": ("skmde", "skmde"),
     "pymde": ("pymde", "pymde"),
     "umap": ("umap", "umap-learn"),
     "pacmap": ("pacmap", "pacmap"),
@@ -163,7 +162,8 @@ def importable(programs: Sequence[str], peer_python: str) -> tuple[list[str], di
     """
     kept, versions = [], {}
     for program in programs:
-        module, distribution = PROGRAMS[program]
+        # "skmde-lbfgs" is skmde under another solver
+        module, distribution = PROGRAMS[program.removesuffix("-lbfgs")]
         python = interpreter(program, peer_python)
         found = inspect_python(python, module, (distribution, *LIBRARIES))
         if found["missing"]:
