@@ -188,6 +188,22 @@ def test_piece_takes_only_its_own_edges_and_adds_to_the_gradient(m):
     np.testing.assert_allclose(G, want, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("m", [1, 2, 3, 5])
+def test_distances_whose_squares_overflow_are_taken_as_the_largest_whose_do_not(m):
+    # 1e20 apart in float32: the default penalties and most others are finite there.
+    X = np.zeros((2, m), np.float32)
+    X[0] = 1e20
+    i, j, w = np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1, np.float32)
+    largest = float(np.sqrt(np.finfo(np.float32).max))
+    for function in (penalties.Log1p(), penalties.Log(), penalties.Linear(), penalties.Huber()):
+        kind, a, b = function.kernel_parameters()
+        G = np.zeros_like(X)
+        total = _numba.piece(kind, np.array([a, b], np.float32), X, i, j, w, w, 0, 1, G)
+        want = float(function.value(torch.tensor([largest], dtype=torch.float64)))
+        assert total == pytest.approx(want, rel=1e-5, abs=1e-30)
+        assert np.isfinite(G).all()
+
+
 def test_values_are_summed_in_double_precision():
     n = 5001
     X = np.zeros((n, 2), np.float32)

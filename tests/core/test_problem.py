@@ -11,6 +11,7 @@ import torch
 from core_problems import Sphere, push_and_pull_weights, random_graph
 
 from skmde import MDE, Anchored, Barrier, Constraint, Penalty, push_and_pull
+from skmde.core import problem as problem_module
 from skmde.exceptions import ConvergenceWarning
 
 EDGES = np.array([[3, 1], [0, 1], [2, 0], [3, 2], [1, 2]])
@@ -211,6 +212,17 @@ def test_names_of_devices():
         assert problem.to(device) is problem
     problem.embed(max_iter=1, random_state=0)
     assert problem.to("cpu").X.device.type == "cpu"
+
+
+def test_moving_a_problem_moves_all_of_it(monkeypatch):
+    problem = small(("log1p", "log"), weights=[1, -1, 1, -1, 1])
+    problem.embed(max_iter=1, random_state=0)
+    # The one other device that every machine has; its tensors hold no numbers.
+    monkeypatch.setattr(problem_module, "resolve_device", torch.device)
+    problem.to("meta")
+    for tensor in (problem.X, problem.edges, problem._edges.weights, problem._edges.order):
+        assert tensor.device.type == "meta"
+    assert problem.device == torch.device("meta")
 
 
 @pytest.mark.parametrize(
