@@ -12,6 +12,7 @@ projected L-BFGS. Nothing here can stall: each stops after `max_iter` steps.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ import scipy.sparse as sp
 import torch
 
 from skmde._reductions import gram
+from skmde._threads import run_pieces
 from skmde.constraints import Standardized
 from skmde.core.edges import EdgeList
+from skmde.core.kernels import _numba
 from skmde.core.lbfgs import minimize
 from skmde.core.lobpcg import lobpcg
 from skmde.core.objective import Objective
@@ -28,6 +31,7 @@ from skmde.penalties import Quadratic
 
 _SMALL = 50  # items; LAPACK gives the same bits for any number of threads up to here
 _WIDE = 20  # components
+_ROWS = 4096  # rows of the Laplacian that a thread takes at a time
 _SEED = 0  # of the start of the iteration; its effect is gone at convergence
 
 
@@ -74,18 +78,27 @@ def _whole(graph: Any, n_components: int) -> np.ndarray:
 
 
 def _few(graph: Any, n_components: int, max_iter: int, n_threads: int) -> np.ndarray:
-    weights = sp.csr_array(graph, dtype=np.float64)
-    weights = weights - sp.diags_array(weights.diagonal(), format="csr")
-    degrees = np.asarray(weights.sum(axis=1)).ravel()
-    L = sp.csr_array(sp.diags_array(degrees) - weights)
+    n = graph.shape[0]
+    adjacency = sp.csr_array(graph, dtype=np.float64)
+    adjacency = adjacency - sp.diags_array(adjacency.diagonal(), format="csr")
+    degrees = np.asarray(adjacency.sum(axis=1)).ravel()
+    matrix = adjacency.indptr, adjacency.indices, adjacency.data, degrees
+    bounds = list(pairwise(np.linspace(0, n, max(1, n // _ROWS) + 1).astype(np.int64).tolist()))
 
     def apply(vectors: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray((L @ np.ascontiguousarray(vectors.T)).T)
+        columns = np.ascontiguousarray(vectors.T)
+        out = np.empty_like(columns)
+        run_pieces(
+            lambda start, stop: _numba.laplacian_rows(*matrix, columns, start, stop, out),
+            bounds,
+            n_threads,
+        )
+        return np.ascontiguousarray(out.T)
 
     _, vectors = lobpcg(
         apply, degrees, n_components, max_iter=max_iter, seed=_SEED, n_threads=n_threads
     )
-    return np.ascontiguousarray(np.sqrt(graph.shape[0]) * vectors.T)
+    return np.ascontiguousarray(np.sqrt(n) * vectors.T)
 
 
 def _many(graph: Any, n_components: int, max_iter: int, n_threads: int) -> np.ndarray:

@@ -197,13 +197,16 @@ def _dot_run(a: Any, b: Any) -> float:
 
 
 @jit()
-def row_products(A: Any, B: Any, start: int, stop: int, out: Any) -> None:
-    """Inner products of the rows of `A` with the rows of `B`, over ``start:stop``."""
+def row_products(A: Any, B: Any, lower: bool, start: int, stop: int, out: Any) -> None:
+    """Inner products of the rows of `A` with the rows of `B`, over ``start:stop``.
+
+    With `lower`, only those on and below the diagonal.
+    """
     out[:] = 0.0
     for first in range(start, stop, RUN):
         last = min(first + RUN, stop)
         for r in range(A.shape[0]):
-            for q in range(B.shape[0]):
+            for q in range(r + 1 if lower else B.shape[0]):
                 out[r, q] += _dot_run(A[r, first:last], B[q, first:last])
 
 
@@ -217,3 +220,38 @@ def row_combinations(coefficients: Any, A: Any, start: int, stop: int, out: Any)
             for r in range(A.shape[0]):
                 if coefficients[q, r] != 0:
                     _add_multiple(coefficients[q, r], A[r, first:last], out[q, first:last])
+
+
+@jit(fastmath=CONTRACT)
+def laplacian_rows(
+    indptr: Any, indices: Any, weights: Any, degrees: Any, V: Any, start: int, stop: int, out: Any
+) -> None:
+    """Rows ``start:stop`` of L V, for the Laplacian L of a graph in CSR form.
+
+    Parameters
+    ----------
+    indptr, indices, weights : arrays
+        Symmetric adjacency matrix without a diagonal.
+    degrees : array of shape (n,)
+        Its row sums.
+    V, out : arrays of shape (n, b)
+    """
+    if V.shape[1] == 4:  # an embedding in the plane and two guard vectors: sums in registers
+        for i in range(start, stop):
+            s0, s1, s2, s3 = V[i, 0], V[i, 1], V[i, 2], V[i, 3]
+            s0, s1, s2, s3 = s0 * degrees[i], s1 * degrees[i], s2 * degrees[i], s3 * degrees[i]
+            for k in range(indptr[i], indptr[i + 1]):
+                j, w = np.uintp(indices[k]), weights[k]
+                s0 -= w * V[j, 0]
+                s1 -= w * V[j, 1]
+                s2 -= w * V[j, 2]
+                s3 -= w * V[j, 3]
+            out[i, 0], out[i, 1], out[i, 2], out[i, 3] = s0, s1, s2, s3
+        return
+    for i in range(start, stop):
+        for c in range(V.shape[1]):
+            out[i, c] = degrees[i] * V[i, c]
+        for k in range(indptr[i], indptr[i + 1]):
+            j, w = np.uintp(indices[k]), weights[k]
+            for c in range(V.shape[1]):
+                out[i, c] -= w * V[j, c]
