@@ -16,6 +16,9 @@ import numpy as np
 import torch
 
 from skmde._jit import CONTRACT, REASSOCIATE, jit
+from skmde._threads import count_threads, run_pieces
+
+_SHARE = 1 << 23  # products that a thread takes at a time: a millisecond or so
 
 
 @jit(fastmath=REASSOCIATE)
@@ -120,7 +123,14 @@ def dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def gram(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """``a.T @ b`` for ``a`` of shape (n, m) and ``b`` of shape (n, q), in float64."""
     if a.device.type == "cpu":
-        return torch.from_numpy(_gram(_matrix(a), _matrix(b)))
+        x, y = _matrix(a), _matrix(b)
+        n, m = x.shape
+        size = max(_SHARE // max(m * y.shape[1], 1), 1)
+        pieces = [(x[k : k + size], y[k : k + size]) for k in range(0, n, size)]
+        total = np.zeros((m, y.shape[1]))
+        for part in run_pieces(_gram, pieces, count_threads()):
+            total += part
+        return torch.from_numpy(total)
     return a.double().T @ b.double()
 
 

@@ -31,7 +31,7 @@ from skmde.penalties import Quadratic
 
 _SMALL = 50  # items; LAPACK gives the same bits for any number of threads up to here
 _WIDE = 20  # components
-_ROWS = 4096  # rows of the Laplacian that a thread takes at a time
+_ROWS = 2048  # rows of the Laplacian that a thread takes at a time
 _SEED = 0  # of the start of the iteration; its effect is gone at convergence
 
 

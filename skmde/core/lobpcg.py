@@ -29,7 +29,7 @@ _GUARDS = 2  # further vectors that are carried along; they speed up those that 
 _SETTLED = 1e-4  # relative decrease of the sum of eigenvalues that a step must bring
 _QUIET_STEPS = 3  # steps in a row that brought less, before it counts as done
 _DEPENDENT = 1e-10  # part of a direction that is new, below which it is rounding
-_SHARE = 1 << 14  # positions per piece
+_SHARE = 1 << 12  # positions per piece
 
 
 def lobpcg(

@@ -196,6 +196,18 @@ def _dot_run(a: Any, b: Any) -> float:
     return np.float64(total)
 
 
+@jit(fastmath=REASSOCIATE)
+def _four_dots(a: Any, b0: Any, b1: Any, b2: Any, b3: Any) -> Any:
+    s0 = s1 = s2 = s3 = a.dtype.type(0)
+    for k in range(a.shape[0]):
+        x = a[k]
+        s0 += x * b0[k]
+        s1 += x * b1[k]
+        s2 += x * b2[k]
+        s3 += x * b3[k]
+    return s0, s1, s2, s3
+
+
 @jit()
 def row_products(A: Any, B: Any, lower: bool, start: int, stop: int, out: Any) -> None:
     """Inner products of the rows of `A` with the rows of `B`, over ``start:stop``.
@@ -206,8 +218,18 @@ def row_products(A: Any, B: Any, lower: bool, start: int, stop: int, out: Any) -
     for first in range(start, stop, RUN):
         last = min(first + RUN, stop)
         for r in range(A.shape[0]):
-            for q in range(r + 1 if lower else B.shape[0]):
-                out[r, q] += _dot_run(A[r, first:last], B[q, first:last])
+            a, count = A[r, first:last], r + 1 if lower else B.shape[0]
+            fours = count - count % 4
+            for q in range(0, fours, 4):
+                b0, b1 = B[q, first:last], B[q + 1, first:last]
+                b2, b3 = B[q + 2, first:last], B[q + 3, first:last]
+                s0, s1, s2, s3 = _four_dots(a, b0, b1, b2, b3)
+                out[r, q] += s0
+                out[r, q + 1] += s1
+                out[r, q + 2] += s2
+                out[r, q + 3] += s3
+            for q in range(fours, count):
+                out[r, q] += _dot_run(a, B[q, first:last])
 
 
 @jit()
