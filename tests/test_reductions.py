@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from skmde._reductions import column_means, dot, gram
+from skmde._reductions import add_multiple, column_means, dot, gram
 
 DTYPES = [torch.float32, torch.float64]
 
@@ -106,8 +106,29 @@ def test_inputs_are_not_written_to():
     assert torch.equal(a, copies[0]) and torch.equal(b, copies[1])
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("factor", [-1.0, 0.3, 1e-30])
+def test_add_multiple_is_a_plus_a_multiple_of_b(dtype, factor):
+    a, b = normal(1001, 3, dtype=dtype), normal(1001, 3, dtype=dtype, seed=1)
+    copies = a.clone(), b.clone()
+    want = (a.double() + factor * b.double()).to(dtype)
+    got = add_multiple(a, b, factor)
+    torch.testing.assert_close(got, want)
+    assert got.dtype == dtype and not np.shares_memory(got.numpy(), a.numpy())
+    out = torch.empty_like(a)
+    assert add_multiple(a, b, factor, out=out) is out
+    assert torch.equal(out, got)
+    assert torch.equal(a, copies[0]) and torch.equal(b, copies[1])
+
+
+def test_differences_are_exact():
+    a, b = normal(100, 2), normal(100, 2, seed=1)
+    assert torch.equal(add_multiple(a, b, -1.0), a - b)
+
+
 def test_on_a_device_nothing_is_read_back():
     a = torch.zeros(5, 3, device="meta")
+    assert add_multiple(a, a, 2.0).device.type == "meta"
     assert dot(a, a).device.type == "meta"
     assert gram(a, a).shape == (3, 3)
     assert column_means(a).dtype == torch.float64

@@ -318,6 +318,16 @@ def test_a_solve_that_gets_nowhere_warns():
     assert problem.result.n_iter == 0
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_start_that_cannot_be_improved_is_no_reason_to_warn():
+    problem = larger()
+    solution = problem.embed(random_state=0, tol=0.0, max_iter=3000)
+    assert "no step" in problem.result.reason
+    problem.embed(solution, tol=0.0, max_iter=3000)
+    assert "no step" in problem.result.reason
+    assert problem.residual_norm > 0.01 * problem.result.history.residual_norm[0]
+
+
 def test_a_barrier_problem_stays_outside_its_radius():
     edges = np.array([(i, j) for i in range(12) for j in range(i + 1, 12)])
     problem = MDE(12, 2, edges, Barrier(0.5))
