@@ -52,11 +52,8 @@ def cpu_by_default() -> Iterator[None]:
 
 
 def available_devices() -> list[str]:
-    """Names of the devices that this machine has."""
-    names = ["cpu"] + [f"cuda:{k}" for k in range(torch.cuda.device_count())]
-    if torch.backends.mps.is_available():
-        names.append("mps")
-    return names
+    """Names of the devices that this machine has and that can compute in float64."""
+    return ["cpu"] + [f"cuda:{k}" for k in range(torch.cuda.device_count())]
 
 
 def _message(device: object) -> str:
