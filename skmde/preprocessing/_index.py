@@ -219,7 +219,8 @@ class NeighborIndex:
             if is_installed():
                 return "faiss"
             return "exact" if work <= _AS_SLOW_AS_COMPILING else "pynndescent"
-        limit = _CHEAP_OTHER / max(d, 16)
+        width = X.nnz / n if sp.issparse(X) else d
+        limit = _CHEAP_OTHER / max(width, 16)
         if callable(self.metric) or not known_to_sklearn(self.metric):
             limit = _CHEAP_CALLABLE
         if n * n <= limit or not known_to_pynndescent(self.metric, not self._dense):
