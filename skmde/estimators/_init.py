@@ -105,16 +105,17 @@ def given_start(init, n_samples, n_components, *, movable=True):
 
 
 def separate_coincident(X, random_state):
-    """Move rows that coincide apart, by a seeded 1e-4 of the embedding's size.
+    """Move rows that coincide, but for rounding, apart: by a seeded 1e-4 of the embedding's size.
 
     No force acts between two items in the same place, so they could never part.
     """
-    _, first, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    size = float(np.abs(X - X.mean(axis=0)).max()) or 1.0
+    cells = np.rint(X / (1e-6 * size)) + 0.0  # no -0.0
+    _, first, inverse = np.unique(cells, axis=0, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[inverse.ravel()] != np.arange(X.shape[0]))
     if again.size == 0:
         return X
     rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-    size = float(np.abs(X - X.mean(axis=0)).max()) or 1.0
     X = X.copy()
     X[again] += (1e-4 * size) * rng.standard_normal((again.size, X.shape[1])).astype(X.dtype)
     return X

@@ -41,6 +41,25 @@ def test_a_component_that_lacks_one_edge_is_complete_enough():
     assert pairs == edges | {(0, 1)}
 
 
+def test_neighbours_of_everybody_repel_each_other():
+    hubs, others = 3, 30
+    graph = np.zeros((hubs + others, hubs + others))
+    graph[:hubs], graph[:, :hubs] = 1, 1
+    np.fill_diagonal(graph, 0)
+    pairs, edges = pairs_of(graph)
+    assert pairs & edges == {(0, 1), (0, 2), (1, 2)}
+    star, _ = pairs_of(graph[2:, 2:])
+    assert not any(0 in pair for pair in star)
+
+
+def test_too_many_pairs_are_refused_before_they_are_made():
+    ring = sp.diags_array([1.0, 1.0], offsets=[1, -1], shape=(100_000, 100_000)).tocsr()
+    edges, _ = edges_from_graph(ring)
+    message = r"repulsive_fraction=10000 asks for 1e\+09 pairs.* 40 GB; use at most 2\.5e\+03"
+    with pytest.raises(ValueError, match=message):
+        repulsive_pairs(ring, edges, 1e4, np.random.RandomState(0))
+
+
 @pytest.mark.parametrize("fraction", [0.5, 1.0, 3.0])
 def test_a_sparse_component_repels_in_pairs_that_are_no_neighbours(fraction):
     ring = np.roll(np.eye(40), 1, axis=1) + np.roll(np.eye(40), -1, axis=1)

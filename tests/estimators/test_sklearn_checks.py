@@ -17,9 +17,9 @@ CONFIGURATIONS = [
     PreserveNeighbors(metric="precomputed"),
     PreserveNeighbors(init="pca"),
     PreserveNeighbors(repulsive_penalty=None),
-    PreserveNeighbors(n_components=1, metric="cosine", init="random"),
-    PreserveNeighbors(n_neighbors=3, neighbors_algorithm="torch"),
-    PreserveNeighbors(metric="manhattan", max_distance=100.0, repulsive_penalty="inverse_power"),
+    PreserveNeighbors(
+        n_components=1, n_neighbors=3, metric="manhattan", init="random", max_distance=100.0
+    ),
 ]
 
 
