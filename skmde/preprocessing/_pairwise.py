@@ -26,6 +26,15 @@ def _fitted_params(X, metric, metric_params):
         params["V"][params["V"] == 0] = 1.0
     if metric == "mahalanobis" and "VI" not in params and "V" not in params:
         params["VI"] = np.linalg.pinv(np.atleast_2d(np.cov(X.T)))
+    d = X.shape[1]
+    # SciPy checks neither: it reads beyond a small matrix, and takes any exponent.
+    if metric == "mahalanobis" and np.shape(params.get("VI")) != (d, d):
+        raise ValueError(
+            f"metric='mahalanobis' needs the inverse covariance VI of shape ({d}, {d}), got "
+            f"metric_params={metric_params!r}."
+        )
+    if metric == "minkowski" and not float(params.get("p", 2)) > 0:
+        raise ValueError(f"metric='minkowski' needs a positive p, got p={params['p']!r}.")
     return params
 
 
@@ -64,7 +73,17 @@ class AllPairsMetric(RowSearch):
         return indices, distances
 
     def _distances(self, queries):
-        block = pairwise_distances(queries, self.rows, metric=self.metric, **self.metric_params)
+        try:
+            block = pairwise_distances(queries, self.rows, metric=self.metric, **self.metric_params)
+        except TypeError as error:
+            if callable(self.metric):
+                raise
+            kind = "sparse" if sp.issparse(queries) else "dense"
+            reason = str(error).splitlines()[0]
+            raise ValueError(
+                f"metric={self.metric!r} cannot be had for {kind} data and metric_params="
+                f"{self.metric_params!r} ({reason}). Change one of the three."
+            ) from error
         block = np.array(block, dtype=np.float64)
         undefined = np.isnan(block)
         if undefined.any():

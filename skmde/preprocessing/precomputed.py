@@ -168,7 +168,10 @@ def _checked_pair(pair):
         )
     if indices.dtype.kind not in "iu":
         if not np.array_equal(indices, np.rint(indices)):
-            raise ValueError(f"Neighbour indices must be integers, got dtype {indices.dtype}.")
+            raise ValueError(
+                f"Neighbour indices must be integers, got dtype {indices.dtype}. A pair is "
+                "(indices, distances), in this order."
+            )
         indices = indices.astype(np.int64)
     distances = distances.astype(np.float64)
     masked = indices < 0
@@ -180,7 +183,10 @@ def _checked_pair(pair):
 def _check_range(indices, n_items):
     largest = int(indices.max(initial=-1))
     if largest >= n_items:
-        raise ValueError(f"Neighbour index {largest} is out of range for {n_items} items.")
+        raise ValueError(
+            f"Neighbour index {largest} is out of range for {n_items} items, numbered from 0; use "
+            "-1 for a neighbour that is missing."
+        )
 
 
 def _checked_matrix(distances):

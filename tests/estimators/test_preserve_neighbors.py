@@ -394,6 +394,12 @@ ERRORS = [
     ({"metric": "euclid"}, "Unknown metric 'euclid'.*Use a callable or one of.*euclidean"),
     ({"metric": 3}, "metric.*Got 3"),
     ({"metric_params": [1]}, "metric_params.*Got"),
+    ({"metric_params": {"p": 1}}, r"metric='euclidean'.*dense.*\{'p': 1\}.*Change one of"),
+    (
+        {"metric": "mahalanobis", "metric_params": {"VI": np.eye(2)}},
+        r"inverse covariance VI of shape \(6, 6\), got",
+    ),
+    ({"metric": "minkowski", "metric_params": {"p": -1}}, "needs a positive p, got p=-1"),
     ({"max_distance": -1.0}, r"max_distance.*Got -1\.0"),
     ({"neighbors_algorithm": "kd_tree"}, "neighbors_algorithm.*Got 'kd_tree'"),
     (
