@@ -284,6 +284,32 @@ def test_transform_is_continuous_near_the_neighbours():
     )
 
 
+@pytest.mark.parametrize("repulsive_penalty", ["log", None])
+def test_transform_minimises_the_distortion_of_each_row(repulsive_penalty):
+    """Attraction as in training, repulsion as strong as a training sample has on average."""
+    k = 8
+    estimator = fit(n_neighbors=k, repulsive_penalty=repulsive_penalty)
+    Y, places = estimator.embedding_, estimator.transform(UNSEEN)
+    distances = pairwise_distances(UNSEEN, X100)
+    reach = np.sort(pairwise_distances(X100), axis=1)[:, k]
+    near = np.argsort(distances, axis=1)[:, :k]
+    weights = 1.0 + (np.take_along_axis(distances, near, axis=1) <= reach[near])
+    assert len(np.unique(weights)) == 2
+    strength = 2 * (estimator.weights_ < 0).sum() / 100 / 100  # there are fewer than 128 samples
+
+    def distortion(row, place):
+        d = np.linalg.norm(Y - place, axis=1)
+        value = (weights[row] * np.log1p(d[near[row]] ** 1.5)).sum()
+        others = np.delete(d, near[row])
+        return value - strength * np.log(-np.expm1(-others)).sum()
+
+    for row, place in enumerate(places):
+        least = distortion(row, place)
+        for angle in np.linspace(0, 2 * np.pi, 8, endpoint=False):
+            step = 1e-3 * np.array([np.cos(angle), np.sin(angle)])
+            assert distortion(row, place + step) > least
+
+
 def test_transform_changes_nothing_in_the_estimator():
     estimator = fit()
     before = {name: repr(value) for name, value in vars(estimator).items()}
