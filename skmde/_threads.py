@@ -15,8 +15,10 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 
 _lock = threading.Lock()
@@ -69,6 +71,12 @@ def count_threads(n_jobs: int | None = None) -> int:
         raise ValueError("n_jobs is 0, which has no meaning; use None, a positive integer or -1.")
     cores = os.cpu_count() or 1
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def even_pieces(start: int, stop: int, count: int) -> list[tuple[int, int]]:
+    """Cut ``start:stop`` into `count` consecutive pieces of about the same length."""
+    bounds = np.linspace(start, stop, count + 1).astype(np.int64).tolist()
+    return list(pairwise(bounds))
 
 
 def run_pieces(function: Callable[..., Any], pieces: list[Any], n_threads: int) -> list[Any]:

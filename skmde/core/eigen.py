@@ -12,7 +12,6 @@ projected L-BFGS. Nothing here can stall: each stops after `max_iter` steps.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ import scipy.sparse as sp
 import torch
 
 from skmde._reductions import gram
-from skmde._threads import run_pieces
+from skmde._threads import even_pieces, run_pieces
 from skmde.constraints import Standardized
 from skmde.core.edges import EdgeList
 from skmde.core.kernels import _numba
@@ -83,7 +82,7 @@ def _few(graph: Any, n_components: int, max_iter: int, n_threads: int) -> np.nda
     adjacency = adjacency - sp.diags_array(adjacency.diagonal(), format="csr")
     degrees = np.asarray(adjacency.sum(axis=1)).ravel()
     matrix = adjacency.indptr, adjacency.indices, adjacency.data, degrees
-    bounds = list(pairwise(np.linspace(0, n, max(1, n // _ROWS) + 1).astype(np.int64).tolist()))
+    bounds = even_pieces(0, n, max(1, n // _ROWS))
 
     def apply(vectors: np.ndarray) -> np.ndarray:
         columns = np.ascontiguousarray(vectors.T)

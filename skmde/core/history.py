@@ -16,14 +16,13 @@ it is known whether the trial will be accepted.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
 
 from skmde._reductions import add_multiple, dot
-from skmde._threads import run_pieces
+from skmde._threads import even_pieces, run_pieces
 from skmde.core.kernels import _torch
 
 _SHARE = 1 << 15  # numbers per piece of a vector
@@ -57,8 +56,7 @@ class PairHistory:
         self._pairs: list[int] = []  # slots in use, oldest first
         self._staged = 0
         shares = min(_MAX_SHARES, -(-self.length // _SHARE))
-        bounds = np.linspace(0, self.length, shares + 1).astype(np.int64).tolist()
-        self._bounds = list(pairwise(bounds))
+        self._bounds = even_pieces(0, self.length, shares)
 
     def __len__(self) -> int:
         return len(self._pairs)

@@ -16,11 +16,10 @@ run along the memory. Everything is in float64.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 
 import numpy as np
 
-from skmde._threads import run_pieces
+from skmde._threads import even_pieces, run_pieces
 from skmde.core.kernels import _numba
 
 Matrix = np.ndarray
@@ -96,8 +95,7 @@ class _Space:
 
     def __init__(self, n: int, n_threads: int) -> None:
         self.n_threads = n_threads
-        bounds = np.linspace(0, n, max(1, -(-n // _SHARE)) + 1).astype(np.int64).tolist()
-        self._bounds = list(pairwise(bounds))
+        self._bounds = even_pieces(0, n, max(1, -(-n // _SHARE)))
 
     def products(self, A: Matrix, B: Matrix, *, symmetric: bool = False) -> Matrix:
         """``A @ B.T``; if that is known to be symmetric, at half the cost."""

@@ -15,13 +15,11 @@ problem, a segment each.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import torch
 
-from skmde._threads import run_pieces
+from skmde._threads import even_pieces, run_pieces
 from skmde.core.edges import EdgeList, Segment
 from skmde.core.kernels import _torch
 
@@ -92,14 +90,11 @@ class Objective:
         for segment, (kind, *parameters) in compiled:
             params = torch.tensor(parameters, dtype=dtype).numpy()
             count = -(-(segment.stop - segment.start) // size)
-            cuts = np.linspace(segment.start, segment.stop, count + 1).astype(np.int64).tolist()
-            for start, stop in pairwise(cuts):
+            for start, stop in even_pieces(segment.start, segment.stop, count):
                 self._pieces.append((kind, params, i, j, w, t, start, stop, number))
                 number += 1
         self._parts = torch.zeros((number, length), dtype=dtype).numpy()
-        shares = 1 if length <= _SMALL else 8
-        bounds = np.linspace(0, length, shares + 1).astype(np.int64).tolist()
-        self._bounds = list(pairwise(bounds))
+        self._bounds = even_pieces(0, length, 1 if length <= _SMALL else 8)
 
     def value_and_gradient(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
         """Average distortion and its gradient at `X`, shape (n_items, n_components).
