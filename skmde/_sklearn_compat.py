@@ -8,13 +8,12 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
-from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 __all__ = [
     "BaseEstimator",
     "ClassNamePrefixFeaturesOutMixin",
-    "Hidden",
     "Interval",
     "StrOptions",
     "TransformerMixin",

@@ -63,7 +63,7 @@ class Objective:
         for segment in edges.segments:
             kernel = segment.function.kernel_parameters()
             if kernel is None or self.device.type != "cpu":
-                self._reference.append((segment, self._incidence(segment), self._block(segment)))
+                self._reference.append((segment, self._incidence(segment), _block(edges, segment)))
             else:
                 compiled.append((segment, kernel))
         self._pieces: list[tuple[Any, ...]] = []
@@ -74,9 +74,6 @@ class Objective:
         i, j = self.edges.i, self.edges.j
         run = slice(segment.start, segment.stop)
         return _torch.Incidence.of(i[run], j[run], self.n_items)
-
-    def _block(self, segment: Segment) -> int:
-        return _torch.block_of(segment.function, self.device, segment.stop - segment.start)
 
     def _plan(self, compiled: list[tuple[Segment, Any]], dtype: torch.dtype) -> None:
         """Cut the compiled segments into pieces; how many depends on the problem alone."""
@@ -157,24 +154,30 @@ class Objective:
         )
         return sum(totals) * scale, gradient
 
-    def distances(self, X: torch.Tensor) -> torch.Tensor:
-        """Embedding distances of the edges, in the caller's order, shape (p,)."""
-        return self.edges.to_callers_order(_torch.distances(X, self.edges.i, self.edges.j))
 
-    def distortions(self, X: torch.Tensor) -> torch.Tensor:
-        """Weighted distortions of the edges, in the caller's order, shape (p,)."""
-        d = _torch.distances(X, self.edges.i, self.edges.j)
-        t = self.edges.deviations
-        parts = []
-        for segment in self.edges.segments:
-            run = slice(segment.start, segment.stop)
-            parts.append(
-                _torch.distortions(
-                    segment.function,
-                    d[run],
-                    self.edges.weights[run],
-                    None if t is None else t[run],
-                    self._block(segment),
-                )
+def distances(edges: EdgeList, X: torch.Tensor) -> torch.Tensor:
+    """Embedding distances of the edges, in the caller's order, shape (p,)."""
+    return edges.to_callers_order(_torch.distances(X, edges.i, edges.j))
+
+
+def distortions(edges: EdgeList, X: torch.Tensor) -> torch.Tensor:
+    """Weighted distortions of the edges, in the caller's order, shape (p,)."""
+    d = _torch.distances(X, edges.i, edges.j)
+    t = edges.deviations
+    parts = []
+    for segment in edges.segments:
+        run = slice(segment.start, segment.stop)
+        parts.append(
+            _torch.distortions(
+                segment.function,
+                d[run],
+                edges.weights[run],
+                None if t is None else t[run],
+                _block(edges, segment),
             )
-        return self.edges.to_callers_order(torch.cat(parts))
+        )
+    return edges.to_callers_order(torch.cat(parts))
+
+
+def _block(edges: EdgeList, segment: Segment) -> int:
+    return _torch.block_of(segment.function, edges.i.device, segment.stop - segment.start)

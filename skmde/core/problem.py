@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from skmde._device import cpu_by_default, resolve_device
 from skmde._reductions import dot
 from skmde._threads import count_threads
 from skmde.constraints import Constraint, resolve_constraint
-from skmde.core.device import cpu_by_default, resolve_device
 from skmde.core.edges import Distortion, EdgeList
 from skmde.core.lbfgs import minimize
-from skmde.core.objective import Objective
+from skmde.core.objective import Objective, distances, distortions
 from skmde.core.progress import progress_bar
 from skmde.core.result import SolveResult, SolverState
 from skmde.exceptions import ConvergenceWarning
@@ -304,7 +304,7 @@ class MDE:
             In the order of `edges`.
         """
         embedding = self._embedding(X)
-        return self._objective(embedding.dtype).distances(embedding)
+        return distances(self._edges, embedding)
 
     @cpu_by_default()
     def distortions(self, X: Any = None) -> torch.Tensor:
@@ -321,7 +321,7 @@ class MDE:
             In the order of `edges`.
         """
         embedding = self._embedding(X)
-        return self._objective(embedding.dtype).distortions(embedding)
+        return distortions(self._edges.to(dtype=embedding.dtype), embedding)
 
     @cpu_by_default()
     def average_distortion(self, X: Any = None) -> float:

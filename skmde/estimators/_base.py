@@ -11,14 +11,13 @@ import numpy as np
 import torch
 
 import skmde
+from skmde._device import cpu_by_default
 from skmde._sklearn_compat import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    check_is_fitted,
     validate_data,
 )
-from skmde.core.device import cpu_by_default
 
 logger = logging.getLogger("skmde")
 
@@ -124,9 +123,6 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if X.dtype.kind not in "fiub":
             raise ValueError(f"X must hold numbers; got dtype {X.dtype}. Convert it first.")
         return X
-
-    def _check_fitted(self):
-        check_is_fitted(self)
 
 
 def as_host_array(X):

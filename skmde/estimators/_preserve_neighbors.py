@@ -10,11 +10,11 @@ import torch
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
+from skmde._device import cpu_by_default, resolve_device
 from skmde._distortion import Penalty, resolve_penalty
-from skmde._sklearn_compat import Interval, StrOptions, fit_context
+from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._threads import count_threads
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
-from skmde.core.device import cpu_by_default, resolve_device
 from skmde.core.problem import MDE
 from skmde.estimators._base import (
     BaseEmbedding,
@@ -455,7 +455,7 @@ class PreserveNeighbors(BaseEmbedding):
         ----------
         Monograph, section 2.4.2 (incremental embedding).
         """
-        self._check_fitted()
+        check_is_fitted(self)
         with cpu_by_default():
             X, indices, distances = self._unseen_neighbors(X)
             return self._place(X, indices, distances).astype(output_dtype(X), copy=False)
@@ -530,7 +530,7 @@ class PreserveNeighbors(BaseEmbedding):
         score : float
             Between 0 and 1.
         """
-        self._check_fitted()
+        check_is_fitted(self)
         with cpu_by_default():
             X, indices, distances = self._unseen_neighbors(X)
             places = self._place(X, indices, distances)

@@ -23,7 +23,7 @@ class WithZeroRows:
     Parameters
     ----------
     search : object or None
-        Searches the rows that have a direction (see `InvertedLists.search`); None if there is
+        Searches the rows that have a direction (see `RowSearch.search`); None if there is
         no such row.
     zero : ndarray of shape (n,), bool
         Rows without a direction.

@@ -230,9 +230,9 @@ class NeighborIndex:
     def _device(self):
         if self.device is None:
             return "cpu"
-        from skmde.preprocessing._torch import available_device
+        from skmde._device import resolve_device  # torch, needed by this algorithm alone
 
-        return available_device(self.device)
+        return str(resolve_device(self.device))
 
     def _make_space(self, X):
         approximate = self.algorithm_ in ("faiss", "pynndescent")

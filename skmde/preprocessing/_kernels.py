@@ -19,11 +19,11 @@ _ITEM_BYTES = 1 << 17  # stored rows visited together: they stay in the second-l
 
 
 @jit(fastmath=REASSOCIATE)
-def _squared_distances(a, b, c, e, items, start, stop, zero, out):
+def _squared_distances(a, b, c, e, items, start, stop, out):
     """Squared distances of four queries to ``items[start:stop]``, into ``out[:4]``."""
     d = items.shape[1]
     for j in range(start, stop):
-        s0 = s1 = s2 = s3 = zero
+        s0 = s1 = s2 = s3 = 0.0
         for t in range(d):
             v = items[j, t]
             u0 = a[t] - v
@@ -68,7 +68,6 @@ def scan_rows(queries, exclude, rows, indices, values):
         Filled with -1 and infinity; updated: sorted by (squared distance, index).
     """
     n_queries, k = indices.shape
-    zero = 0.0
     step = max(8, _ITEM_BYTES // (rows.itemsize * rows.shape[1]))
     buffer = np.empty((4, step))
     for start in range(0, len(rows), step):
@@ -83,7 +82,6 @@ def scan_rows(queries, exclude, rows, indices, values):
                 rows,
                 start,
                 stop,
-                zero,
                 buffer,
             )
             for s in range(min(4, n_queries - group)):

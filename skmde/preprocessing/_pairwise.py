@@ -117,7 +117,7 @@ class AllPairsSparse(RowSearch):
         self.rows = rows
 
     def search(self, queries, k, exclude, n_jobs):
-        """The nearest rows of each query; see `InvertedLists.search`."""
+        """The nearest rows of each query; see `RowSearch.search`."""
         n = self.rows.shape[0]
         n_queries = queries.shape[0]
         norms = _squared_norms(self.rows)

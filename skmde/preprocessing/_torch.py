@@ -12,24 +12,13 @@ import torch
 from skmde.preprocessing._exact import AllPairs
 from skmde.preprocessing._search import RowSearch, nearest_candidates
 
-__all__ = ["DeviceAllPairs", "available_device"]
+__all__ = ["DeviceAllPairs"]
 
 _BLOCK_ENTRIES = (1 << 22, 1 << 26)  # of a block of scores, on the CPU and elsewhere
 # Products of queries, rows and features up to which the CPU answers sooner than data can travel.
 _FEW = 1e9
 _SPARE = 16
 _REACH = 1e15  # squares of float32 overflow beyond 1e19
-
-
-def available_device(name):
-    """The name of a device that is there, with "auto" resolved; ValueError if it is not."""
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise ValueError(f"device {name!r} is not available: {error}") from error
-    return name
 
 
 class DeviceAllPairs(RowSearch):

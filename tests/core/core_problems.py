@@ -5,7 +5,7 @@ import torch
 
 from skmde import Constraint
 from skmde.core.edges import EdgeList
-from skmde.core.objective import Objective
+from skmde.core.objective import Objective, _block
 
 
 class Sphere(Constraint):
@@ -41,7 +41,7 @@ def objective_of(edges, n, m, distortion, *, dtype=torch.float32, n_threads=1, *
 def on_the_torch_path(objective):
     """Leave the compiled kernel aside, as on a device."""
     objective._reference = [
-        (s, objective._incidence(s), objective._block(s)) for s in objective.edges.segments
+        (s, objective._incidence(s), _block(objective.edges, s)) for s in objective.edges.segments
     ]
     objective._pieces = []
     return objective

@@ -10,7 +10,7 @@ from skmde import losses, penalties
 from skmde._distortion import Loss
 from skmde.core import objective as objective_module
 from skmde.core.edges import EdgeList
-from skmde.core.objective import Objective
+from skmde.core.objective import Objective, distances, distortions
 
 N = 30
 
@@ -179,10 +179,12 @@ def test_distances_and_distortions_are_in_the_callers_order(loss):
     problem = make(edges, loss, 3, weights=w, deviations=delta)
     d = np.linalg.norm(X[edges[:, 0]] - X[edges[:, 1]], axis=1)
     embedding = torch.from_numpy(X)
-    np.testing.assert_allclose(problem.distances(embedding), d, rtol=1e-12)
-    np.testing.assert_allclose(problem.distortions(embedding), w * abs(d - delta), rtol=1e-10)
+    np.testing.assert_allclose(distances(problem.edges, embedding), d, rtol=1e-12)
+    np.testing.assert_allclose(
+        distortions(problem.edges, embedding), w * abs(d - delta), rtol=1e-10
+    )
     value, _ = problem.value_and_gradient(embedding)
-    assert float(value) == pytest.approx(float(problem.distortions(embedding).mean()))
+    assert float(value) == pytest.approx(float(distortions(problem.edges, embedding).mean()))
 
 
 def test_distortions_of_both_signs_are_in_the_callers_order():
@@ -193,7 +195,7 @@ def test_distortions_of_both_signs_are_in_the_callers_order():
     problem = make(edges, ("linear", "quadratic"), 2, weights=w)
     d = np.linalg.norm(X[edges[:, 0]] - X[edges[:, 1]], axis=1)
     want = w * np.where(w > 0, d, d**2)
-    np.testing.assert_allclose(problem.distortions(torch.from_numpy(X)), want, rtol=1e-12)
+    np.testing.assert_allclose(distortions(problem.edges, torch.from_numpy(X)), want, rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -296,4 +298,4 @@ def test_long_callables_with_one_parameter_for_each_edge_see_all_edges_at_once()
     torch.testing.assert_close(
         by_callable.value_and_gradient(X)[1], by_loss.value_and_gradient(X)[1]
     )
-    torch.testing.assert_close(by_callable.distortions(X), by_loss.distortions(X))
+    torch.testing.assert_close(distortions(by_callable.edges, X), distortions(by_loss.edges, X))

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from skmde.core import device as device_module
-from skmde.core.device import available_devices, resolve_device
+from skmde import _device as device_module
+from skmde._device import available_devices, resolve_device
 
 
 @pytest.fixture
