@@ -109,13 +109,13 @@ class PyMDE:
 
     def fit(self, X):
         self.mde = self.pymde.preserve_neighbors(X, **self.params)
-        return self.mde.embed().numpy()
+        return self.mde.embed().cpu().numpy()
 
     def extras(self):
         return {
-            "edges": self.mde.edges.numpy(),
-            "weights": self.mde.distortion_function.weights.numpy(),
-            "start": self.mde._X_init.numpy(),
+            "edges": self.mde.edges.cpu().numpy(),
+            "weights": self.mde.distortion_function.weights.cpu().numpy(),
+            "start": self.mde._X_init.cpu().numpy(),
         }
 
     def facts(self):

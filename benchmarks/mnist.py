@@ -56,6 +56,11 @@ def arguments() -> Any:
         "each new process is also measured by itself",
     )
     p.add_argument(
+        "--device",
+        metavar="NAME",
+        help="where skmde and PyMDE compute, such as cuda; the CPU if not given",
+    )
+    p.add_argument(
         "--cold",
         action="store_true",
         help="start skmde with an empty kernel cache, as in the first run after installing",
@@ -64,7 +69,8 @@ def arguments() -> Any:
     args = p.parse_args()
     if args.output == p.get_default("output"):
         algorithm = "" if args.neighbors_algorithm == "auto" else f"_{args.neighbors_algorithm}"
-        name = f"mnist{'' if args.faiss else '_no_faiss'}{algorithm}.json"
+        device = f"_{args.device}" if args.device else ""
+        name = f"mnist{'' if args.faiss else '_no_faiss'}{algorithm}{device}.json"
         args.output = args.output.with_name(name)
     return args
 
@@ -88,10 +94,12 @@ def run_all(
     for repeat in range(args.repeat):
         for program in programs:
             spec = {"data": paths["data"], "seed": repeat, "params": {}, "extras": repeat == 0}
+            if args.device and program in ("skmde", "pymde"):
+                spec["params"]["device"] = args.device
             env = {}
             if program == "skmde":
                 spec["hide"] = [] if args.faiss else ["faiss"]
-                spec["params"] = {"neighbors_algorithm": args.neighbors_algorithm}
+                spec["params"]["neighbors_algorithm"] = args.neighbors_algorithm
                 if args.cold:
                     env["NUMBA_CACHE_DIR"] = str(folder / f"cache-{repeat}")
             report = common.run_child(
@@ -214,7 +222,12 @@ def main() -> None:
         results = {program: summary(reports) for program, reports in runs.items()}
         print()
         report_times(results)
-        record = {"threads": args.threads, "faiss": args.faiss, "cold": args.cold}
+        record = {
+            "threads": args.threads,
+            "faiss": args.faiss,
+            "cold": args.cold,
+            "device": args.device,
+        }
         record["neighbors_algorithm"] = args.neighbors_algorithm
         record.update(subset=args.subset, repeat=args.repeat, versions=versions)
         record["programs"] = results

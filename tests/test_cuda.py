@@ -1,0 +1,117 @@
+"""A CUDA GPU gives what the CPU gives, and the same bits each time. Skipped without one."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_digits
+
+from skmde import MDE, Anchored, PreserveNeighbors
+from skmde.losses import LOSSES
+from skmde.metrics import trustworthiness
+from skmde.penalties import PENALTIES, Barrier
+from skmde.preprocessing.neighbors import nearest_neighbors
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+N = 80
+
+
+def random_edges(seed=0):
+    pairs = np.stack(np.triu_indices(N, 1), axis=1)
+    return np.random.default_rng(seed).permutation(pairs)[:900]
+
+
+def starts(m=2, seed=1):
+    X = np.random.default_rng(seed).normal(size=(N, m))
+    return X - X.mean(axis=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("m", [1, 2, 5])
+@pytest.mark.parametrize("name", sorted(PENALTIES))
+def test_objective_of_every_penalty(name, m, dtype):
+    weights = np.where(np.random.default_rng(2).random(900) < 0.7, 1.0, -0.5)
+    X = torch.tensor(starts(m), dtype=dtype)
+    penalty = Barrier(rho=1e-9) if name == "barrier" else name
+    compare_objectives(X, dtype, (penalty, penalty), weights=weights)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_objective_of_every_loss(name, dtype):
+    rng = np.random.default_rng(3)
+    weights, deviations = rng.gamma(2.0, size=(2, 900))
+    X = torch.tensor(starts(), dtype=dtype)
+    compare_objectives(X, dtype, distortion=name, weights=weights, deviations=deviations)
+
+
+def compare_objectives(X, dtype, distortion, **arguments):
+    answers = {}
+    for device in ("cpu", "cuda"):
+        mde = MDE(N, X.shape[1], random_edges(), distortion, device=device, **arguments)
+        on_device = X.to(device)
+        objective = mde._objective(dtype)
+        value, gradient = objective.value_and_gradient(on_device)
+        assert gradient.device.type == device
+        answers[device] = float(value), gradient.cpu(), mde.distances(on_device).cpu()
+    rtol = 1e-4 if dtype == torch.float32 else 1e-10
+    (value, gradient, d), (value_cuda, gradient_cuda, d_cuda) = answers["cpu"], answers["cuda"]
+    assert value_cuda == pytest.approx(value, rel=rtol)
+    torch.testing.assert_close(
+        gradient_cuda, gradient, rtol=rtol, atol=rtol * float(gradient.abs().max())
+    )
+    torch.testing.assert_close(d_cuda, d, rtol=rtol, atol=0)
+
+
+@pytest.mark.parametrize("constraint", ["centered", "standardized", "anchored"])
+def test_a_solve_reaches_the_cpus_value(constraint):
+    X = starts()
+    if constraint == "anchored":
+        constraint = Anchored(np.arange(5), X[:5])
+    values = {}
+    for device in ("cpu", "cuda"):
+        mde = MDE(N, 2, random_edges(), "cubic", constraint, device=device)
+        solution = mde.embed(X, tol=1e-6, max_iter=1000)
+        assert solution.device.type == device
+        assert solution.shape == (N, 2)
+        values[device] = mde.average_distortion()
+    assert values["cuda"] == pytest.approx(values["cpu"], rel=1e-3, abs=1e-8)
+
+
+def test_a_solve_repeats_bit_for_bit():
+    X = starts()
+    answers = []
+    for _ in range(3):
+        mde = MDE(N, 2, random_edges(), ("log1p", "log"), "standardized", device="cuda")
+        answers.append(mde.embed(X, max_iter=50).cpu())
+    assert torch.equal(answers[0], answers[1])
+    assert torch.equal(answers[0], answers[2])
+
+
+def test_neighbors_by_matrix_products():
+    X = np.random.default_rng(0).standard_normal((3000, 40))
+    found, d = nearest_neighbors(X, 10, algorithm="torch", device="cuda")[:2]
+    expected, d_expected = nearest_neighbors(X, 10, algorithm="exact")[:2]
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_allclose(d, d_expected, rtol=1e-12)
+
+
+def test_digits():
+    X = load_digits().data
+    model = PreserveNeighbors(device="cuda", random_state=0)
+    Y = model.fit_transform(X)
+    assert isinstance(Y, np.ndarray) and Y.shape == (len(X), 2)
+    assert trustworthiness(X, Y, n_neighbors=15) > 0.975
+    np.testing.assert_array_equal(
+        PreserveNeighbors(device="cuda", random_state=0).fit_transform(X), Y
+    )
+    placed = model.transform(X[:50] + 0.01)
+    assert np.linalg.norm(placed - Y[:50], axis=1).mean() < 0.1 * Y.std()
+    np.testing.assert_allclose(model.transform(X[3:5] + 0.01), placed[3:5], atol=1e-7)
+
+
+def test_a_tensor_on_the_gpu_is_input():
+    X = load_digits().data[:300]
+    on_host = PreserveNeighbors(random_state=0).fit_transform(X)
+    on_gpu = PreserveNeighbors(random_state=0).fit_transform(torch.tensor(X).cuda())
+    np.testing.assert_array_equal(on_gpu, on_host)
