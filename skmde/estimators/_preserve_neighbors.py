@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from numbers import Integral, Real
 
 import numpy as np
@@ -319,6 +320,9 @@ class PreserveNeighbors(BaseEmbedding):
         self._index = index
         self._known_rows = None if self._is_precomputed() else KnownRows(X)
         self._n_neighbors = self._neighbors_of_unseen(indices)
+        # As they were at fit, whatever becomes of the parameters: what places unseen samples.
+        self._penalties = copy.copy(attract), copy.copy(repel)
+        self._limits = self.n_neighbors, self.max_distance
         # An unseen sample at most this far away would be a neighbour of the training sample.
         self._reach = np.where(indices >= 0, distances, 0.0).max(axis=1)
         # A training item has, on average, this much attraction and repulsion.
@@ -465,18 +469,19 @@ class PreserveNeighbors(BaseEmbedding):
             X = checked_pair(X)
         else:
             X = self._validated(X, reset=False)
+        n_neighbors, max_distance = self._limits
         if self._is_precomputed():
             stores_neighbors = self._is_pair(X) or sp.issparse(X)
             indices, distances = precomputed_queries(
                 X,
-                self.n_neighbors if stores_neighbors else self._n_neighbors,
+                n_neighbors if stores_neighbors else self._n_neighbors,
                 n_train=self.embedding_.shape[0],
-                max_distance=self.max_distance,
+                max_distance=max_distance,
             )
             return X, indices, distances
         indices, distances = self._index.kneighbors(X, self._n_neighbors)
-        if self.max_distance is not None:
-            indices, distances = drop_far(indices, distances, self.max_distance)
+        if max_distance is not None:
+            indices, distances = drop_far(indices, distances, max_distance)
         return X, indices, distances
 
     def _place(self, X, indices, distances):
@@ -494,7 +499,7 @@ class PreserveNeighbors(BaseEmbedding):
         out = np.empty((indices.shape[0], self.embedding_.shape[1]))
         out[same] = self.embedding_[twin[same]]
         if not same.all():
-            attract, repel, _ = self._problem_parts()
+            attract, repel = self._penalties
             near = indices[~same]
             mutual = distances[~same] <= self._reach[near]
             out[~same] = place(

@@ -263,8 +263,8 @@ def place(
         warnings.warn(
             f"{np.count_nonzero(~converged)} of {converged.size} new items were placed where "
             f"their distortion can still decrease: {max_iter} Newton steps were not enough, or "
-            "the distortion was infinite wherever it was tried. Raise the number of steps, or "
-            "choose a penalty that is finite.",
+            "the distortion was infinite wherever it was tried. A smoother penalty, or one that "
+            "is finite everywhere, can be minimised more closely.",
             ConvergenceWarning,
             stacklevel=2,
         )

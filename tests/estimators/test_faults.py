@@ -878,6 +878,15 @@ def test_row_51_a_default_fit_prints_and_warns_nothing():
     assert done.stderr == ""
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n", [3, 4, 5, 6])
+def test_row_51_a_few_samples_that_only_attract_warn_of_nothing(n):
+    # Items coincide at the optimum, where the slope of log1p is as steep as rounding allows.
+    for seed in range(10):
+        X = np.random.default_rng(seed).normal(size=(n, 2))
+        embed(X, repulsive_penalty=None, n_neighbors=min(3, n - 1))
+
+
 def test_row_52_devices():
     expected = embed(X60)
     for device in ("cpu", torch.device("cpu"), "cpu:0"):

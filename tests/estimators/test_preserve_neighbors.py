@@ -525,3 +525,15 @@ def test_any_small_matrix_has_a_finite_embedding(X, init, constraint, n_componen
     # copies of a row may have places of their own; the first of them is the one that is known
     first = np.array([np.flatnonzero((X == row).all(axis=1))[0] for row in X])
     np.testing.assert_array_equal(places, estimator.embedding_[first])
+
+
+def test_parameters_set_after_fit_do_not_move_unseen_samples():
+    X = load_digits().data[:400]
+    model = PreserveNeighbors(
+        attractive_penalty=Log1p(), max_distance=40.0, n_neighbors=8, random_state=0
+    ).fit(X[:300])
+    expected = model.transform(X[300:])
+    model.set_params(
+        attractive_penalty__exponent=3.0, repulsive_penalty="inverse_power", max_distance=1e-3
+    )
+    np.testing.assert_array_equal(model.transform(X[300:]), expected)
