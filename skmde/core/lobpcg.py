@@ -67,27 +67,36 @@ def lobpcg(
     n = degrees.shape[0]
     space = _Space(n, n_threads)
     b = n_vectors + _GUARDS
-    X = space.centred(np.random.default_rng(seed).standard_normal((b, n)))
-    LX = laplacian(X)
-    P = LP = np.empty((0, n))
-    values, mix = space.rayleigh_ritz(X, LX, b)
-    X, LX = space.combine(mix, X), space.combine(mix, LX)
+    # Rows of S: X, R, P. The next step's are written beside this one's.
+    S, LS, following, L_following = (np.empty((3 * b, n)) for _ in range(4))
+    used = 2 * b  # there is no P yet
+    V = space.centred(np.random.default_rng(seed).standard_normal((b, n)))
+    LV = laplacian(V)
+    values, mix = space.rayleigh_ritz(V, LV, b)
+    space.combine(mix, V, S[:b])
+    space.combine(mix, LV, LS[:b])
     quiet = 0
     for _ in range(max_iter):
-        R = space.centred((LX - values[:, None] * X) / degrees)
-        S = np.concatenate([X, R, P])
-        LS = np.concatenate([LX, laplacian(R), LP])
-        new_values, mix = space.rayleigh_ritz(S, LS, b)
+        R = np.multiply(values[:, None], S[:b], out=S[b : 2 * b])
+        np.subtract(LS[:b], R, out=R)
+        R /= degrees
+        R[:] = space.centred(R)
+        LS[b : 2 * b] = laplacian(R)
+        new_values, mix = space.rayleigh_ritz(S[:used], LS[:used], b)
         before, after = values[:n_vectors].sum(), new_values[:n_vectors].sum()
         values = new_values
-        tail = mix.copy()
-        tail[:, :b] = 0.0
-        X, LX = space.combine(mix, S), space.combine(mix, LS)
-        P, LP = space.combine(tail, S), space.combine(tail, LS)
+        old, new = np.ascontiguousarray(mix[:, :b]), np.ascontiguousarray(mix[:, b:])
+        for source, target in ((S, following), (LS, L_following)):
+            X, P = target[:b], target[2 * b :]
+            space.combine(new, source[b:used], P)
+            space.combine(old, source[:b], X)
+            X += P
+        S, LS, following, L_following = following, L_following, S, LS
+        used = 3 * b
         quiet = quiet + 1 if before - after <= _SETTLED * after else 0
         if quiet >= _QUIET_STEPS:
             break
-    return values[:n_vectors], X[:n_vectors]
+    return values[:n_vectors], S[:n_vectors]
 
 
 class _Space:
@@ -110,15 +119,13 @@ class _Space:
             total += part
         return total + np.tril(total, -1).T if symmetric else total
 
-    def combine(self, coefficients: Matrix, A: Matrix) -> Matrix:
-        """``coefficients @ A``."""
-        out = np.empty((len(coefficients), A.shape[1]))
+    def combine(self, coefficients: Matrix, A: Matrix, out: Matrix) -> None:
+        """``out = coefficients @ A``."""
         run_pieces(
             lambda start, stop: _numba.row_combinations(coefficients, A, start, stop, out),
             self._bounds,
             self.n_threads,
         )
-        return out
 
     def centred(self, A: Matrix) -> Matrix:
         """Rows without their mean, scaled to length 1."""
