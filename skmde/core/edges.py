@@ -64,6 +64,10 @@ class EdgeList:
     def __len__(self) -> int:
         return int(self.i.shape[0])
 
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.weights.dtype
+
     def to(
         self, *, dtype: torch.dtype | None = None, device: torch.device | None = None
     ) -> EdgeList:
@@ -108,13 +112,8 @@ class EdgeList:
         """
         pairs = as_edges(edges, n_items)
         p = pairs.shape[0]
-        w = _per_edge(weights, p, "weights")
-        delta = _per_edge(deviations, p, "deviations")
-        if delta is not None and (delta < 0).any():
-            raise ValueError(
-                f"deviations are distances and must be at least 0; the smallest is {delta.min()}."
-            )
-        attract, repel = _functions(distortion, w, delta)
+        w, delta = as_weights(weights, p), as_deviations(deviations, p)
+        attract, repel = resolve_functions(distortion, w, delta)
         side = np.zeros(p, dtype=np.int8)
         if w is not None and attract is not repel:
             side = (w < 0).astype(np.int8)
@@ -177,6 +176,21 @@ def as_edges(edges: Any, n_items: int) -> np.ndarray:
     return pairs
 
 
+def as_weights(weights: Any, p: int) -> np.ndarray | None:
+    """Weights of p edges, checked; None if there are none."""
+    return _per_edge(weights, p, "weights")
+
+
+def as_deviations(deviations: Any, p: int) -> np.ndarray | None:
+    """Original distances of p edges, checked; None if there are none."""
+    delta = _per_edge(deviations, p, "deviations")
+    if delta is not None and (delta < 0).any():
+        raise ValueError(
+            f"deviations are distances and must be at least 0; the smallest is {delta.min()}."
+        )
+    return delta
+
+
 def _per_edge(values: Any, p: int, name: str) -> np.ndarray | None:
     if values is None:
         return None
@@ -195,7 +209,7 @@ def _per_edge(values: Any, p: int, name: str) -> np.ndarray | None:
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
-def _functions(
+def resolve_functions(
     distortion: Any, w: np.ndarray | None, delta: np.ndarray | None
 ) -> tuple[Penalty | Loss, Penalty | Loss]:
     """The functions of the pairs that attract and of those that repel."""

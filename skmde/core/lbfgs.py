@@ -18,7 +18,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -27,10 +27,20 @@ from skmde._reductions import add_multiple, dot
 from skmde.constraints import Constraint
 from skmde.core.history import PairHistory
 from skmde.core.line_search import Wolfe, strong_wolfe
-from skmde.core.objective import Objective
 from skmde.core.result import History, SolveResult, SolverState
 
 Callback = Callable[[SolverState], "bool | None"]
+
+
+class Objective(Protocol):
+    """What is minimised."""
+
+    n_threads: int
+    device: torch.device
+
+    def value_and_gradient(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
+        """Value at `X`, and gradient of X's shape."""
+        ...
 
 
 @dataclass

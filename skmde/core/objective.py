@@ -20,8 +20,11 @@ from typing import Any
 import torch
 
 from skmde._threads import even_pieces, run_pieces
+from skmde.core.all_pairs import AllPairs
 from skmde.core.edges import EdgeList, Segment
 from skmde.core.kernels import _torch
+
+Edges = EdgeList | AllPairs
 
 _EDGES_PER_PIECE = 1 << 18
 _MAX_PIECES = 16
@@ -35,7 +38,7 @@ class Objective:
 
     Parameters
     ----------
-    edges : EdgeList
+    edges : EdgeList or AllPairs
         Pairs, weights and distortion functions.
     n_items, n_components : int
         Shape of the embedding.
@@ -47,7 +50,7 @@ class Objective:
 
     def __init__(
         self,
-        edges: EdgeList,
+        edges: Edges,
         n_items: int,
         n_components: int,
         *,
@@ -155,12 +158,12 @@ class Objective:
         return sum(totals) * scale, gradient
 
 
-def distances(edges: EdgeList, X: torch.Tensor) -> torch.Tensor:
+def distances(edges: Edges, X: torch.Tensor) -> torch.Tensor:
     """Embedding distances of the edges, in the caller's order, shape (p,)."""
     return edges.to_callers_order(_torch.distances(X, edges.i, edges.j))
 
 
-def distortions(edges: EdgeList, X: torch.Tensor) -> torch.Tensor:
+def distortions(edges: Edges, X: torch.Tensor) -> torch.Tensor:
     """Weighted distortions of the edges, in the caller's order, shape (p,)."""
     d = _torch.distances(X, edges.i, edges.j)
     t = edges.deviations
@@ -179,5 +182,5 @@ def distortions(edges: EdgeList, X: torch.Tensor) -> torch.Tensor:
     return edges.to_callers_order(torch.cat(parts))
 
 
-def _block(edges: EdgeList, segment: Segment) -> int:
+def _block(edges: Edges, segment: Segment) -> int:
     return _torch.block_of(segment.function, edges.i.device, segment.stop - segment.start)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from skmde._device import cpu_by_default, resolve_device
 from skmde._reductions import dot
 from skmde._threads import count_threads
 from skmde.constraints import Constraint, resolve_constraint
+from skmde.core.all_pairs import AllPairs, AllPairsObjective
 from skmde.core.edges import Distortion, EdgeList
 from skmde.core.lbfgs import minimize
-from skmde.core.objective import Objective, distances, distortions
+from skmde.core.objective import Edges, Objective, distances, distortions
 from skmde.core.progress import progress_bar
 from skmde.core.result import SolveResult, SolverState
 from skmde.exceptions import ConvergenceWarning
@@ -36,8 +38,9 @@ class MDE:
         Number of items, n.
     n_components : int
         Dimension of the embedding, m.
-    edges : array-like of shape (p, 2), integers
-        Pairs of items. An item cannot be paired with itself.
+    edges : array-like of shape (p, 2), integers, or None
+        Pairs of items. An item cannot be paired with itself. None means every pair, in the order
+        of ``skmde.preprocessing.all_edges``; that is several times faster than listing them.
     distortion : str, Penalty, Loss, callable, or pair (attractive, repulsive)
         With `deviations`, a loss. Otherwise a penalty, or a pair of them: the first for pairs with
         positive weight, the second for those with negative weight. A callable takes and returns
@@ -114,8 +117,8 @@ class MDE:
         count_threads(n_jobs)  # refuses what is no number of threads
         self.constraint = resolve_constraint(constraint)
         self.constraint.validate(self.n_items, self.n_components)
-        self._edges = EdgeList.build(
-            edges,
+        build = AllPairs.build if edges is None else partial(EdgeList.build, edges)
+        self._edges: Edges = build(
             self.n_items,
             distortion,
             weights=weights,
@@ -231,20 +234,18 @@ class MDE:
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X
 
-    def _objective(self, dtype: torch.dtype) -> Objective:
-        return Objective(
-            self._edges.to(dtype=dtype),
-            self.n_items,
-            self.n_components,
-            dtype=dtype,
-            n_threads=count_threads(self.n_jobs),
-        )
+    def _objective(self, dtype: torch.dtype) -> Objective | AllPairsObjective:
+        edges, n_threads = self._edges.to(dtype=dtype), count_threads(self.n_jobs)
+        m = self.n_components
+        if isinstance(edges, AllPairs) and edges.has_kernel:
+            return AllPairsObjective(edges, m, dtype=dtype, n_threads=n_threads)
+        return Objective(edges, self.n_items, m, dtype=dtype, n_threads=n_threads)
 
     def _starting_point(self, X: Any, random_state: Any) -> torch.Tensor:
         if X is None:
             generator = np.random.default_rng(random_state)
             return self.constraint.initialize(
-                self.n_items, self.n_components, generator, self._edges.weights.dtype, self.device
+                self.n_items, self.n_components, generator, self._edges.dtype, self.device
             )
         start = self._embedding(X, "the starting point X")
         return self.constraint.project(start).contiguous()
@@ -265,7 +266,7 @@ class MDE:
         shape = (self.n_items, self.n_components)
         if tuple(X.shape) != shape:
             raise ValueError(f"{name} must have shape {shape}; got {tuple(X.shape)}.")
-        dtype = torch.promote_types(X.dtype, self._edges.weights.dtype)
+        dtype = torch.promote_types(X.dtype, self._edges.dtype)
         X = X.detach().to(device=self.device, dtype=dtype)
         if not bool(torch.isfinite(X).all()):
             raise ValueError(f"{name} holds NaN or infinite entries.")

@@ -16,6 +16,7 @@ from skmde._jit import CONTRACT, REASSOCIATE, jit
 from skmde.core.kernels._maps import evaluate
 
 BLOCK = 256  # edges; seven arrays of this length stay in a 32 kB cache
+ROW_BLOCK = 2048  # pairs of one item; they need no gathering, so the second-level cache will do
 CHUNK = 8192  # numbers of a long vector that a sum of pieces takes at a time
 RUN = 1024  # numbers of a long vector that stay in the cache while the history passes by
 
@@ -277,3 +278,66 @@ def laplacian_rows(
             j, w = np.uintp(indices[k]), weights[k]
             for c in range(V.shape[1]):
                 out[i, c] -= w * V[j, c]
+
+
+@jit(fastmath=CONTRACT)
+def _row_squares(XT: Any, i: int, first: int, last: int, d2: Any) -> None:
+    """Squared distances of item `i` to the items ``first:last``."""
+    limit = np.finfo(XT.dtype).max
+    if XT.shape[0] == 2:
+        a, b, x, y = XT[0, i], XT[1, i], XT[0, first:last], XT[1, first:last]
+        for k in range(d2.shape[0]):
+            u, v = x[k] - a, y[k] - b
+            d2[k] = min(u * u + v * v, limit)
+        return
+    d2[:] = 0
+    for c in range(XT.shape[0]):
+        a, x = XT[c, i], XT[c, first:last]
+        for k in range(d2.shape[0]):
+            u = x[k] - a
+            d2[k] += u * u
+    for k in range(d2.shape[0]):
+        d2[k] = min(d2[k], limit)
+
+
+@jit(fastmath=REASSOCIATE)
+def _row_forces(a: Any, x: Any, slope: Any, g: Any) -> Any:
+    """Take slope (a - x) from each `g`; their sum."""
+    total = x.dtype.type(0)
+    for k in range(x.shape[0]):
+        force = slope[k] * (a - x[k])
+        g[k] -= force
+        total += force
+    return total
+
+
+@jit(fastmath=CONTRACT)
+def triangle(
+    kind: int, params: Any, XT: Any, w: Any, t: Any, start: int, stop: int, GT: Any
+) -> float:
+    """Like `piece`, for all pairs ``i < j`` with i in ``start:stop``: no index is read.
+
+    `XT` and `GT` have shape (m, n), so that everything runs along the memory. `w` and `t` hold all
+    pairs in the order of rows; an empty `w` is all ones, an empty `t` is not read.
+    """
+    m, n = XT.shape
+    d2 = np.empty(ROW_BLOCK, XT.dtype)
+    d = np.empty(ROW_BLOCK, XT.dtype)
+    D = np.empty(ROW_BLOCK, XT.dtype)
+    value = np.empty(ROW_BLOCK, XT.dtype)
+    slope = np.empty(ROW_BLOCK, XT.dtype)
+    ones = np.ones(ROW_BLOCK, XT.dtype)
+    total = 0.0
+    for i in range(start, stop):
+        own = i * (2 * n - i - 1) // 2 - i - 1  # the pair (i, j) is number own + j
+        for first in range(i + 1, n, ROW_BLOCK):
+            last = min(first + ROW_BLOCK, n)
+            c = last - first
+            weights = w[own + first : own + last] if w.shape[0] else ones[:c]
+            targets = t[own + first : own + last] if t.shape[0] else ones[:c]
+            _row_squares(XT, i, first, last, d2[:c])
+            evaluate(kind, params, weights, targets, d2[:c], d[:c], D[:c], value[:c], slope[:c])
+            total += _sum(value[:c])
+            for q in range(m):
+                GT[q, i] += _row_forces(XT[q, i], XT[q, first:last], slope[:c], GT[q, first:last])
+    return total
