@@ -342,7 +342,7 @@ class CallablePenalty(Penalty):
 
     def _unclamped(self, d: Tensor) -> Tensor:
         x = floored(d)
-        return _checked_result(self.function(x), x, self.function, "d")
+        return _checked_result(_called(self.function, x), x, self.function, "d")
 
     def value(self, d: Tensor) -> Tensor:
         return finite(self._unclamped(d))
@@ -366,7 +366,7 @@ class CallableLoss(Loss):
 
     def _unclamped(self, delta: Tensor, d: Tensor) -> Tensor:
         x = floored(d)
-        return _checked_result(self.function(delta, x), x, self.function, "delta, d")
+        return _checked_result(_called(self.function, delta, x), x, self.function, "delta, d")
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
         return finite(self._unclamped(delta, d))
@@ -380,6 +380,18 @@ def _require_callable(adapter: CallablePenalty | CallableLoss) -> None:
         )
 
 
+def _called(function: Callable[..., Any], *arguments: Tensor) -> Any:
+    try:
+        return function(*arguments)
+    except RuntimeError as error:
+        if "numpy()" not in str(error):
+            raise
+        raise TypeError(
+            f"{function!r} uses numpy, through which no derivative passes; compute with torch "
+            "operations, such as torch.log1p(d) for np.log1p(d)."
+        ) from error
+
+
 def _checked_result(y: Any, d: Tensor, function: object, arguments: str) -> Tensor:
     """The result of a user's callable, or an error that says what is wrong with it."""
     if not isinstance(y, torch.Tensor):
@@ -391,6 +403,11 @@ def _checked_result(y: Any, d: Tensor, function: object, arguments: str) -> Tens
         raise ValueError(
             f"{function!r} returned a tensor of shape {tuple(y.shape)} for distances of shape "
             f"{tuple(d.shape)}; a distortion function f({arguments}) must be elementwise."
+        )
+    if d.requires_grad and not y.requires_grad:
+        raise ValueError(
+            f"The result of {function!r} carries no gradient: it is constant, or something on the "
+            "way to it (detach, numpy, item) left torch. Compute it from d with torch operations."
         )
     return y
 

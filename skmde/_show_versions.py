@@ -4,6 +4,8 @@ import importlib.metadata
 import platform
 import sys
 
+import skmde
+
 _DISTRIBUTIONS = (
     "skmde",
     "scikit-learn",
@@ -23,6 +25,8 @@ _DISTRIBUTIONS = (
 
 
 def _version(distribution: str) -> str:
+    if distribution == "skmde":
+        return skmde.__version__  # also from a clone that is not installed
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:

@@ -122,11 +122,12 @@ class PairHistory:
         g = G.view(-1)
         if not self._pairs:
             return -G, -squared_norm
-        a, b, gamma = self._coefficients()
         coefficients = np.zeros(2 * self.slots)
-        coefficients[: self.slots], coefficients[self.slots :] = -a, -b
         used = self._pairs  # the numbers of the free slot mean nothing, and may be NaN
-        slope = -(a[used] @ self._sg[used] + b[used] @ self._yg[used] + gamma * squared_norm)
+        with np.errstate(all="ignore"):  # beyond the range of numbers: a direction that is refused
+            a, b, gamma = self._coefficients()
+            slope = -(a[used] @ self._sg[used] + b[used] @ self._yg[used] + gamma * squared_norm)
+        coefficients[: self.slots], coefficients[self.slots :] = -a, -b
         if not self.on_cpu:
             c = torch.as_tensor(coefficients).to(device=G.device, dtype=G.dtype)
             return _torch.combine(self._H, c, g, -gamma).view_as(G), float(slope)

@@ -99,6 +99,7 @@ def minimize(
     -------
     result : SolveResult
     """
+    memory_size = max(1, min(memory_size, max_iter))  # no more pairs than steps
     solve = _Solve(objective, constraint, memory_size, wolfe or Wolfe(), X)
     point = solve.start(X)
     history = History()
@@ -132,7 +133,7 @@ def minimize(
         record(iteration)
         state = SolverState(iteration, point.value, point.residual_norm, point.X)
         answers = [callback(state) for callback in callbacks]  # each is called, whatever they say
-        if any(answers):
+        if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):
             reason = "a callback returned True"
     X = point.X
     if iteration and not constraint.needs_projection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ import torch
 from skmde._device import cpu_by_default, resolve_device
 from skmde._reductions import dot
 from skmde._threads import count_threads
-from skmde.constraints import Constraint, resolve_constraint
+from skmde.constraints import Centered, Constraint, resolve_constraint
 from skmde.core.all_pairs import AllPairs, AllPairsObjective
 from skmde.core.edges import Distortion, EdgeList
 from skmde.core.lbfgs import minimize
@@ -172,7 +173,7 @@ class MDE:
         max_iter: int = 300,
         memory_size: int = 10,
         random_state: Any = None,
-        callbacks: Sequence[Callable[[SolverState], bool | None]] = (),
+        callbacks: Callable[[SolverState], Any] | Sequence[Callable[[SolverState], Any]] = (),
         snapshot_every: int | None = None,
         verbose: int = 0,
     ) -> torch.Tensor:
@@ -191,7 +192,7 @@ class MDE:
             Number of past steps that the quasi-Newton matrix is built from.
         random_state : int, numpy Generator or None, default=None
             Seed of the random starting point.
-        callbacks : sequence of callable
+        callbacks : callable or sequence of callable
             Each is called after every iteration with a state that has `iteration`, `X`, `value`
             and `residual_norm`; returning True stops the solve.
         snapshot_every : int, default=None
@@ -216,6 +217,7 @@ class MDE:
             and does not warn.
         """
         _check_numbers(tol, max_iter, memory_size, snapshot_every)
+        callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
         start = self._starting_point(X, random_state)
         objective = self._objective(start.dtype)
         with progress_bar(verbose, max_iter) as bar:
@@ -243,12 +245,41 @@ class MDE:
 
     def _starting_point(self, X: Any, random_state: Any) -> torch.Tensor:
         if X is None:
-            generator = np.random.default_rng(random_state)
-            return self.constraint.initialize(
-                self.n_items, self.n_components, generator, self._edges.dtype, self.device
+            return self._random_start(np.random.default_rng(random_state), self._edges.dtype)
+        start = self._projected(self._embedding(X, "the starting point X"))
+        free = isinstance(self.constraint, Centered) and self.n_items > 1
+        if free and bool((start == start[0]).all()):
+            # No pair has a direction in which to part.
+            start = start + 1e-4 * self._random_start(np.random.default_rng(0), start.dtype)
+        return start
+
+    def _random_start(self, generator: np.random.Generator, dtype: torch.dtype) -> torch.Tensor:
+        X = self.constraint.initialize(
+            self.n_items, self.n_components, generator, dtype, self.device
+        )
+        t = self._edges.deviations
+        if t is None or not isinstance(self.constraint, Centered):
+            return X
+        # As large as the original distances are: normal vectors are at sqrt(2 m) from each other.
+        largest = float(t.max())
+        part = t / largest if largest > 0 else t
+        return X * (largest * math.sqrt(float(dot(part, part)) / (2 * self.n_components * len(t))))
+
+    def _projected(self, start: torch.Tensor) -> torch.Tensor:
+        X = self.constraint.project(start)
+        if not isinstance(X, torch.Tensor) or X.shape != start.shape:
+            got = tuple(X.shape) if isinstance(X, torch.Tensor) else type(X).__name__
+            raise ValueError(
+                f"{self.constraint!r}: project must return a tensor of shape "
+                f"{tuple(start.shape)}; got {got}. skmde.constraints.check_constraint finds such "
+                "faults."
             )
-        start = self._embedding(X, "the starting point X")
-        return self.constraint.project(start).contiguous()
+        if not bool(torch.isfinite(X).all()):
+            raise ValueError(
+                f"{self.constraint!r}: project returned NaN or infinite entries for the starting "
+                "point."
+            )
+        return X.contiguous()
 
     def _embedding(self, X: Any, name: str = "X") -> torch.Tensor:
         """An embedding given by the caller, or the problem's own if None."""

@@ -43,7 +43,9 @@ def quadratic_start(graph, n_components, n_threads):
     for part in np.split(order, np.cumsum(sizes)[:-1]):
         if part.size > 1:
             X[part] = _part_layout(graph[part][:, part], n_components, n_threads)
-    return _unit_size(pack_components(X, labels))
+    X = _unit_size(pack_components(X, labels))
+    # Parts in a row, all alike, may be balanced at a saddle point.
+    return _unit_size(X + 1e-3 * np.random.default_rng(0).standard_normal(X.shape))
 
 
 def _part_layout(graph, n_components, n_threads):

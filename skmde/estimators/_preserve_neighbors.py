@@ -15,7 +15,7 @@ from skmde._device import cpu_by_default, resolve_device
 from skmde._distortion import Penalty, resolve_penalty
 from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._threads import count_threads
-from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
+from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.problem import MDE
 from skmde.estimators._base import (
     BaseEmbedding,
@@ -306,11 +306,14 @@ class PreserveNeighbors(BaseEmbedding):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 memory_size=self.memory_size,
-                callbacks=self.callbacks or (),
+                callbacks=self._callbacks(),
                 verbose=self.verbose,
             )
         n_repulsive = int(np.count_nonzero(weights < 0))
-        self.embedding_ = embedding.cpu().numpy().astype(output_dtype(X), copy=False)
+        embedding = embedding.cpu()
+        if isinstance(constraint, Anchored):
+            embedding = constraint.project(embedding.double())  # anchors to their last digit
+        self.embedding_ = embedding.numpy().astype(output_dtype(X), copy=False)
         self.graph_ = graph
         self.edges_, self.weights_ = edges, weights
         self.distortion_ = problem.value
@@ -322,7 +325,7 @@ class PreserveNeighbors(BaseEmbedding):
         self._n_neighbors = self._neighbors_of_unseen(indices)
         # As they were at fit, whatever becomes of the parameters: what places unseen samples.
         self._penalties = copy.copy(attract), copy.copy(repel)
-        self._limits = self.n_neighbors, self.max_distance
+        self._max_distance = self.max_distance
         # An unseen sample at most this far away would be a neighbour of the training sample.
         self._reach = np.where(indices >= 0, distances, 0.0).max(axis=1)
         # A training item has, on average, this much attraction and repulsion.
@@ -357,12 +360,15 @@ class PreserveNeighbors(BaseEmbedding):
                 "init='pca' needs the data, but metric='precomputed' gives distances only; use "
                 "init='quadratic', 'random' or an array."
             )
-        for callback in self.callbacks or ():
+        for callback in self._callbacks():
             if not callable(callback):
                 raise ValueError(
                     f"callbacks must be a list of functions of the solver's state; got "
                     f"{callback!r} among them."
                 )
+
+    def _callbacks(self):
+        return () if self.callbacks is None else list(self.callbacks)
 
     def _training_neighbors(self, X, random_state, device):
         if self._is_pair(X):
@@ -469,12 +475,11 @@ class PreserveNeighbors(BaseEmbedding):
             X = checked_pair(X)
         else:
             X = self._validated(X, reset=False)
-        n_neighbors, max_distance = self._limits
+        max_distance = self._max_distance
         if self._is_precomputed():
-            stores_neighbors = self._is_pair(X) or sp.issparse(X)
             indices, distances = precomputed_queries(
                 X,
-                n_neighbors if stores_neighbors else self._n_neighbors,
+                self._n_neighbors,
                 n_train=self.embedding_.shape[0],
                 max_distance=max_distance,
             )

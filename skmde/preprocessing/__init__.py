@@ -1,5 +1,6 @@
 """From data to edges: neighbours, weights, sampled pairs, graphs."""
 
+from skmde.preprocessing.distances import pair_distances
 from skmde.preprocessing.graphs import connected_components, pack_components
 from skmde.preprocessing.neighbors import NeighborIndex, nearest_neighbors
 from skmde.preprocessing.sampling import (
@@ -19,6 +20,7 @@ __all__ = [
     "nearest_neighbors",
     "neighbor_graph",
     "pack_components",
+    "pair_distances",
     "sample_dissimilar",
     "sample_edges",
 ]

@@ -54,7 +54,7 @@ class FaissLists(RowSearch):
     """
 
     def __init__(self, rows, n_neighbors):
-        faiss = _import_faiss()
+        faiss = import_faiss()
         self.rows = rows
         n = len(rows)
         self._directions, self._step = _principal_directions(rows[:: max(1, n // _SAMPLE)])
@@ -85,12 +85,12 @@ class FaissLists(RowSearch):
 
     def __getstate__(self):
         state = self.__dict__.copy()
-        state["_index"] = _import_faiss().serialize_index(self._index)
+        state["_index"] = import_faiss().serialize_index(self._index)
         return state
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        self._index = _import_faiss().deserialize_index(state["_index"])
+        self._index = import_faiss().deserialize_index(state["_index"])
 
     def _shorten(self, rows):
         """Rows along the principal directions, on the grid; float32."""
@@ -102,7 +102,7 @@ class FaissLists(RowSearch):
 
     def search(self, queries, k, exclude, n_jobs):
         """The nearest rows of each query, among the candidates that faiss finds."""
-        _import_faiss()  # in a forked child this sets its number of threads
+        import_faiss()  # in a forked child this sets its number of threads
         queries = np.ascontiguousarray(queries, np.float32)
         short = self._shorten(queries)
         # Queries of one list, one after another, find its rows and each other's candidates in the
@@ -161,13 +161,13 @@ if hasattr(os, "register_at_fork"):
 def is_installed():
     """Whether faiss can be imported."""
     try:
-        _import_faiss()
+        import_faiss()
     except ImportError:
         return False
     return True
 
 
-def _import_faiss():
+def import_faiss():
     try:
         import faiss
     except ImportError:

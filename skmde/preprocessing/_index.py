@@ -13,6 +13,7 @@ from skmde.preprocessing._faiss import is_installed
 from skmde.preprocessing._metrics import (
     check_metric,
     euclidean_form,
+    for_sklearn,
     is_angular,
     known_to_pynndescent,
     known_to_sklearn,
@@ -37,6 +38,8 @@ _CHEAP_CALLABLE = 5e6
 
 # Sparse data with at most this many entries (of both kinds) is searched as dense data.
 _SMALL_DENSE = 1 << 25
+# With fewer rows faiss complains on the standard error stream, and nothing is gained.
+_ENOUGH_FOR_FAISS = 64
 
 
 def check_rows(X):
@@ -245,9 +248,11 @@ class NeighborIndex:
 
     def _make_search(self, rows, seed):
         if self.algorithm_ == "faiss":
-            from skmde.preprocessing._faiss import FaissLists
+            from skmde.preprocessing._faiss import FaissLists, import_faiss
 
-            return FaissLists(rows, min(self.n_neighbors, len(rows) - 1))
+            import_faiss()
+            if len(rows) >= _ENOUGH_FOR_FAISS:
+                return FaissLists(rows, min(self.n_neighbors, len(rows) - 1))
         if self.algorithm_ == "torch":
             from skmde.preprocessing._torch import DeviceAllPairs
 
@@ -261,11 +266,7 @@ class NeighborIndex:
         if self._form is None:
             from skmde.preprocessing._pairwise import AllPairsMetric
 
-            if not known_to_sklearn(metric):
-                from pynndescent.distances import named_distances
-
-                metric = named_distances[metric]
-            return AllPairsMetric(rows, metric, params)
+            return AllPairsMetric(rows, for_sklearn(metric), params)
         if sp.issparse(rows):
             from skmde.preprocessing._pairwise import AllPairsSparse
 

@@ -95,6 +95,37 @@ def scan_rows(queries, exclude, rows, indices, values):
 
 
 @jit()
+def all_squares(queries, rows, out):
+    """Squared distances of every query, float64, to every row: (q, n)."""
+    last = len(queries) - 1
+    step = max(8, _ITEM_BYTES // (rows.itemsize * rows.shape[1]))
+    buffer = np.empty((4, step))
+    for start in range(0, len(rows), step):
+        stop = min(start + step, len(rows))
+        for group in range(0, len(queries), 4):
+            _squared_distances(
+                queries[group],
+                queries[min(group + 1, last)],
+                queries[min(group + 2, last)],
+                queries[min(group + 3, last)],
+                rows,
+                start,
+                stop,
+                buffer,
+            )
+            for s in range(min(4, len(queries) - group)):
+                for j in range(stop - start):
+                    out[group + s, start + j] = buffer[s, j]
+
+
+@jit()
+def paired_squares(rows, i, j, out):
+    """Squared distances of the pairs (i, j) of rows."""
+    for k in range(len(i)):
+        out[k] = _squared_distance(rows[np.uintp(i[k])], rows[np.uintp(j[k])])
+
+
+@jit()
 def select_smallest(block, indices, values):
     """The smallest finite entries of each row of a block, sorted by (entry, column).
 

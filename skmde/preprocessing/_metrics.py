@@ -19,6 +19,7 @@ import numpy as np
 __all__ = [
     "check_metric",
     "euclidean_form",
+    "for_sklearn",
     "from_squared",
     "homogeneity",
     "is_angular",
@@ -88,6 +89,15 @@ def known_to_sklearn(metric):
     from sklearn.neighbors import VALID_METRICS
 
     return metric in VALID_METRICS["brute"] and metric != "precomputed"
+
+
+def for_sklearn(metric):
+    """The metric in a form that `sklearn.metrics.pairwise_distances` takes."""
+    if known_to_sklearn(metric):
+        return metric
+    from pynndescent.distances import named_distances
+
+    return named_distances[metric]
 
 
 def known_to_pynndescent(metric, sparse):

@@ -10,7 +10,7 @@ from skmde._threads import run_rows
 from skmde.preprocessing._search import RowSearch
 from skmde.preprocessing._selection import nearest_columns, nearest_stored
 
-__all__ = ["AllPairsMetric", "AllPairsSparse"]
+__all__ = ["AllPairsMetric", "AllPairsSparse", "squared_differences"]
 
 _BLOCK_ENTRIES = 1 << 20
 
@@ -62,7 +62,7 @@ class AllPairsMetric(RowSearch):
         distances = np.empty((n_queries, k))
 
         def piece(start, stop):
-            block = self._distances(queries[start:stop])
+            block = self.between(queries[start:stop], self.rows)
             indices[start:stop], distances[start:stop] = nearest_columns(
                 block, k, exclude[start:stop]
             )
@@ -72,9 +72,10 @@ class AllPairsMetric(RowSearch):
         run_rows(piece, n_queries, max(1, _BLOCK_ENTRIES // n), n_jobs)
         return indices, distances
 
-    def _distances(self, queries):
+    def between(self, queries, rows):
+        """Distances from each query to each of some stored rows: (q, r), float64."""
         try:
-            block = pairwise_distances(queries, self.rows, metric=self.metric, **self.metric_params)
+            block = pairwise_distances(queries, rows, metric=self.metric, **self.metric_params)
         except TypeError as error:
             if callable(self.metric):
                 raise
@@ -87,17 +88,18 @@ class AllPairsMetric(RowSearch):
         block = np.array(block, dtype=np.float64)
         undefined = np.isnan(block)
         if undefined.any():
-            block[undefined] = self._undefined(queries, *np.nonzero(undefined))
+            block[undefined] = self._undefined(queries, rows, *np.nonzero(undefined))
         return block
 
-    def _undefined(self, queries, left, right):
+    def _undefined(self, queries, rows, left, right):
         """Distances for pairs where the metric is 0/0: 0 for equal rows, else an error."""
         for i, j in zip(left, right, strict=True):
-            a, b = queries[[i]], self.rows[[j]]
-            if (abs(a - b) if sp.issparse(a) else np.abs(a - b)).sum() > 0:
+            a, b = queries[[i]], rows[[j]]
+            if (a != b).sum() > 0:
                 raise ValueError(
-                    f"The metric {self.metric!r} is not defined (NaN) between a row and row {j}. "
-                    "Remove such rows (often they are constant or zero) or choose another metric."
+                    f"The metric {self.metric!r} is not defined (NaN) between two rows, such as "
+                    f"{a} and {b}. Remove such rows (often they are constant or zero) or choose "
+                    "another metric."
                 )
         return 0.0
 
@@ -135,7 +137,7 @@ class AllPairsSparse(RowSearch):
             width = min(k, n)
             last = np.partition(rough, width - 1, axis=1)[:, width - 1 : width]
             left, right = np.nonzero((rough <= last + slack) & np.isfinite(rough))
-            exact = _squared_differences(block, self.rows, left, right)
+            exact = squared_differences(block, self.rows, left, right)
             indices[start:stop], squared[start:stop] = nearest_stored(
                 left, right, exact, stop - start, k
             )
@@ -148,7 +150,8 @@ def _squared_norms(rows):
     return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
 
 
-def _squared_differences(a, b, left, right):
+def squared_differences(a, b, left, right):
+    """Squared distances of rows ``left`` of `a` and ``right`` of `b`, both sparse: no rounding."""
     out = np.empty(len(left))
     step = max(1, _BLOCK_ENTRIES // max(1, (a.nnz + b.nnz) // (a.shape[0] + b.shape[0])))
     for start in range(0, len(left), step):

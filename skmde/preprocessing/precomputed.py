@@ -34,6 +34,7 @@ __all__ = ["precomputed_neighbors", "precomputed_queries"]
 _BLOCK_ENTRIES = 1 << 20
 
 # Relative to the largest distance: below, two directions differ only by rounding.
+_ROUNDING = 1e-12  # of the largest distance
 _SYMMETRY_TOLERANCE = 1e-5
 
 
@@ -172,12 +173,11 @@ def _checked_pair(pair):
                 f"Neighbour indices must be integers, got dtype {indices.dtype}. A pair is "
                 "(indices, distances), in this order."
             )
-        indices = indices.astype(np.int64)
+    indices = indices.astype(np.int64)
     distances = distances.astype(np.float64)
     masked = indices < 0
     distances[masked] = np.inf
-    _check_distances(distances)
-    return indices, distances
+    return indices, _nonnegative(distances)
 
 
 def _check_range(indices, n_items):
@@ -192,30 +192,33 @@ def _check_range(indices, n_items):
 def _checked_matrix(distances):
     if sp.issparse(distances):
         matrix = sp.csr_array(distances)
-        _check_distances(matrix.data)
-        return matrix
+        values = _nonnegative(matrix.data)
+        return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
     matrix = np.asarray(distances)
     if matrix.ndim != 2:
         raise ValueError(f"Precomputed distances must be a matrix, got shape {matrix.shape}.")
     if matrix.dtype.kind not in "fiub":
         matrix = matrix.astype(np.float64)
-    _check_distances(matrix)
-    return matrix
+    return _nonnegative(matrix)
 
 
-def _check_distances(values):
+def _nonnegative(values):
+    """The values, checked; what rounding has put below 0 becomes 0, in a copy."""
     if values.size == 0:
-        return
+        return values
     smallest = values.min()  # NaN if there is one
     if np.isnan(smallest):
         raise ValueError(
             "Precomputed distances contain NaN. Use infinity for pairs without a distance."
         )
-    if smallest < 0:
+    if smallest >= 0:
+        return values
+    if -smallest > _ROUNDING * np.max(values, where=np.isfinite(values), initial=0.0):
         raise ValueError(
             f"Negative values in data: precomputed distances must not be negative, got {smallest}. "
             "Are these similarities? Convert them to distances first."
         )
+    return np.maximum(values, 0)
 
 
 def _symmetric(matrix):

@@ -11,6 +11,8 @@ import numpy as np
 
 from skmde.preprocessing._random import private_generator
 
+_DRAWN_AT_ONCE = 1 << 20
+
 __all__ = ["all_edges", "deduplicate_edges", "sample_dissimilar", "sample_edges"]
 
 
@@ -65,7 +67,7 @@ def deduplicate_edges(edges):
     >>> deduplicate_edges([[2, 0], [0, 1], [0, 2]]).tolist()
     [[0, 1], [0, 2]]
     """
-    edges = _checked_edges(edges)
+    edges = checked_edges(edges)
     n = int(edges.max(initial=0)) + 1
     return _decode(np.unique(_encode(edges, n)), n)
 
@@ -129,7 +131,7 @@ def sample_dissimilar(n_items, n_pairs, excluded_edges, random_state=None):
     n, wanted = int(n_items), int(n_pairs)
     if wanted < 0:
         raise ValueError(f"n_pairs must not be negative, got {n_pairs}.")
-    excluded = _checked_edges(excluded_edges)
+    excluded = checked_edges(excluded_edges)
     if excluded.max(initial=-1) >= n:
         raise ValueError(f"Item {int(excluded.max())} is out of range for {n} items.")
     excluded = _sorted_codes(_encode(excluded, n))
@@ -166,11 +168,7 @@ def _sample_drawn(n, wanted, excluded, rng):
     while len(codes) < wanted:
         missing = wanted - len(codes)
         size = int(missing / share_free * (1 + wanted / n**2) * 1.02) + 16
-        i = rng.integers(n, size=size)
-        j = rng.integers(n - 1, size=size)
-        j += j >= i
-        drawn = np.minimum(i, j) * n + np.maximum(i, j)
-        codes = _sorted_codes(np.concatenate([codes, drawn]))
+        codes = _sorted_codes(np.concatenate([codes, _draw(n, size, rng)]))
         if len(excluded):
             at = np.searchsorted(excluded, codes)
             codes = codes[excluded[np.minimum(at, len(excluded) - 1)] != codes]
@@ -182,7 +180,21 @@ def _sample_drawn(n, wanted, excluded, rng):
     return codes
 
 
-def _checked_edges(edges):
+def _draw(n, size, rng):
+    """Codes of random pairs, a pair perhaps several times."""
+    codes = np.empty(size, np.int64)
+    for start in range(0, size, _DRAWN_AT_ONCE):
+        part = codes[start : start + _DRAWN_AT_ONCE]
+        i = rng.integers(n, size=len(part))
+        j = rng.integers(n - 1, size=len(part))
+        j += j >= i
+        np.minimum(i, j, out=part)
+        part *= n
+        part += np.maximum(i, j)
+    return codes
+
+
+def checked_edges(edges):
     edges = np.asarray(edges)
     if edges.size == 0:
         return np.empty((0, 2), np.int64)

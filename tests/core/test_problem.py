@@ -492,3 +492,52 @@ def test_nothing_is_printed_and_nothing_warned():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         larger(constraint="standardized").embed(random_state=0)
+
+
+def test_one_place_for_all_is_no_solution():
+    problem = MDE(3, 2, [[0, 1], [1, 2], [0, 2]], "squared", deviations=[3.0, 4.0, 5.0])
+    problem.embed(np.zeros((3, 2)))
+    np.testing.assert_allclose(problem.distances(), [3.0, 4.0, 5.0], rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6, 1e50])
+def test_a_random_start_is_as_large_as_the_distances(size):
+    deviations = size * np.array([3.0, 4.0, 5.0])
+    problem = MDE(3, 2, [[0, 1], [1, 2], [0, 2]], "squared", deviations=deviations)
+    problem.embed(random_state=0, tol=1e-9 * size)
+    np.testing.assert_allclose(problem.distances(), deviations, rtol=1e-5)
+
+
+def test_a_function_without_a_gradient_is_refused():
+    edges, deviations = [[0, 1], [1, 2], [0, 2]], [3.0, 4.0, 5.0]
+    problem = MDE(3, 2, edges, lambda delta, d: (d.detach() - delta) ** 2, deviations=deviations)
+    with pytest.raises(ValueError, match="carries no gradient"):
+        problem.embed(random_state=0)
+    problem = MDE(3, 2, edges, lambda delta, d: np.abs(d - delta), deviations=deviations)
+    with pytest.raises(TypeError, match="uses numpy, through which no derivative passes"):
+        problem.embed(random_state=0)
+
+
+@pytest.mark.parametrize("wrong", [lambda Z: Z[:2], lambda Z: Z.numpy()])
+def test_a_constraint_that_projects_to_something_else(wrong):
+    class Wrong(Constraint):
+        def project(self, Z):
+            return wrong(Z)
+
+        def project_tangent(self, X, Z):
+            return Z
+
+    problem = small("quadratic", constraint=Wrong())
+    with pytest.raises(ValueError, match="project must return a tensor of shape"):
+        problem.embed(np.eye(4, 2))
+
+
+def test_a_memory_of_any_size():
+    assert torch.isfinite(small().embed(random_state=0, memory_size=10**9)).all()
+
+
+def test_one_callback_needs_no_list():
+    problem = small()
+    problem.embed(random_state=0, callbacks=lambda state: state.iteration == 2)
+    assert problem.result.n_iter == 2
+    problem.embed(random_state=0, callbacks=None, max_iter=1)

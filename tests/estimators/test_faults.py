@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skmde
-from skmde import PreserveNeighbors
+from skmde import Anchored, PreserveNeighbors
 
 ROOT = Path(skmde.__file__).parent.parent
 RNG = np.random.default_rng(0)
@@ -980,3 +980,75 @@ def test_row_54_a_signal_during_a_long_fit():
     assert not hasattr(estimator, "embedding_")
     # the pool of threads is still in order
     assert_finite(embed(X60, n_jobs=2), (60, 2))
+
+
+def test_anchors_come_back_to_the_last_digit():
+    anchors = np.array([[100000.123456, 1 / 3], [-0.1, 1e-9]])
+    Y = embed(X60, constraint=Anchored([3, 7], anchors))
+    np.testing.assert_array_equal(Y[[3, 7]], anchors)
+
+
+def test_an_objective_without_a_minimum_prints_no_warnings_of_numpy():
+    X = np.random.default_rng(0).normal(size=(20, 5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        Y = embed(
+            X,
+            attractive_penalty="sigmoid",
+            repulsive_penalty="inverse_power",
+            repulsive_fraction=20,
+            n_neighbors=1,
+            tol=0,
+        )
+    assert_finite(Y, (20, 2))
+
+
+def test_callbacks_in_an_array():
+    seen = []
+    calls = np.array([seen.append, lambda state: len(seen) >= 3])
+    model = PreserveNeighbors(callbacks=calls, random_state=0).fit(X60)
+    assert model.n_iter_ == 3
+
+
+@pytest.mark.filterwarnings("error")
+def test_distances_that_rounding_put_below_zero():
+    D = 1 - np.corrcoef(X60)
+    D[np.diag_indices(60)] = -2.3e-16
+    D[2, 4] = D[4, 2] = -1e-16
+    before = D.copy()
+    assert_finite(embed(D, metric="precomputed"), (60, 2))
+    np.testing.assert_array_equal(D, before)
+    with pytest.raises(ValueError, match=r"must not be negative, got -0\.1"):
+        embed(np.where(D == D[2, 4], -0.1, D), metric="precomputed")
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint32, np.uint64])
+def test_unsigned_neighbor_indices(kind):
+    indices = np.array([[1], [0], [1]], kind)
+    assert_finite(embed((indices, np.ones((3, 1))), metric="precomputed"), (3, 2))
+
+
+def test_unseen_rows_of_a_neighbor_graph_have_as_many_neighbors_as_of_raw_data():
+    graphs = KNeighborsTransformer(n_neighbors=5).fit(X60)
+    from_graph = PreserveNeighbors(metric="precomputed", random_state=0)
+    from_graph.fit(graphs.transform(X60))
+    from_data = PreserveNeighbors(n_neighbors=5, random_state=0).fit(X60)
+    np.testing.assert_array_equal(from_graph.embedding_, from_data.embedding_)
+    np.testing.assert_allclose(  # scikit-learn's graph stores one neighbour more for unseen rows
+        from_graph.transform(graphs.transform(UNSEEN)), from_data.transform(UNSEEN), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("metric", ["dice", "sokalsneath"])
+def test_boolean_rows_without_a_true_entry(metric):
+    X = np.random.default_rng(0).random((20, 4)) < 0.2
+    assert_finite(embed(X, metric=metric), (20, 2))
+
+
+@needs_faiss
+def test_faiss_with_a_handful_of_rows(capfd):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    assert_finite(embed(X, neighbors_algorithm="faiss"), (20, 2))
+    one = np.concatenate([np.zeros((7, 2)), [[1.0, 1.0]]])
+    assert_finite(embed(one, neighbors_algorithm="faiss", metric="cosine"), (8, 2))
+    assert capfd.readouterr().err == ""
