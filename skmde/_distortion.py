@@ -274,6 +274,10 @@ class Loss(DistortionFunction):
     tensor([0.0000, 0.4805])
     """
 
+    #: The k for which l(s delta, s d) = s^k l(delta, d) wherever delta > 0, or None. Where there
+    #: is one, an estimator may change the unit of length without changing the problem.
+    degree: float | None = None
+
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
         """Loss at the given distances.
 

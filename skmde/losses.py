@@ -49,6 +49,7 @@ class SquaredLoss(Loss):
     tensor([0., 4.])
     """
 
+    degree = 2
     _kind: ClassVar[int] = _kinds.SQUARED
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
@@ -103,6 +104,10 @@ class WeightedSquaredLoss(Loss):
                 'WeightedSquaredLoss: kappa must be "kamada_kawai", "sammon" or a callable '
                 f"kappa(delta); got {self.kappa!r}."
             )
+
+    @property
+    def degree(self) -> float | None:  # type: ignore[override]
+        return None if callable(self.kappa) else 2 - self._power
 
     @property
     def _power(self) -> int:
@@ -188,6 +193,7 @@ class AbsoluteLoss(Loss):
     tensor([0.5000, 3.0000])
     """
 
+    degree = 1
     _kind: ClassVar[int] = _kinds.ABSOLUTE
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
@@ -260,6 +266,7 @@ class FractionalLoss(Loss):
     tensor([1., 2., 3.])
     """
 
+    degree = 0
     _kind: ClassVar[int] = _kinds.FRACTIONAL
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
@@ -299,6 +306,7 @@ class SoftFractionalLoss(Loss):
     tensor([0.0000, 1.9307])
     """
 
+    degree = 0
     _kind: ClassVar[int] = _kinds.SOFT_FRACTIONAL
     _kernel_arguments: ClassVar[tuple[str, ...]] = ("gamma",)
 
@@ -372,6 +380,10 @@ class PowerLoss(Loss):
 
     def validate(self) -> None:
         self._require("exponent", at_least=1)
+
+    @property
+    def degree(self) -> float:  # type: ignore[override]
+        return self.exponent
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
         return finite((d - delta).abs() ** self.exponent)

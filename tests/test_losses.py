@@ -335,3 +335,14 @@ def test_cubic_loss_has_no_parameters():
 
 def test_every_loss_class_has_a_row_of_tests():
     assert {type(case[0]) for case in CASES} == set(LOSSES.values())
+
+
+@pytest.mark.parametrize("loss", [make() for make in LOSSES.values()], ids=list(LOSSES))
+def test_degree_of_homogeneity(loss):
+    delta = torch.rand(50, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) + 0.1
+    d = torch.rand(50, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) + 0.1
+    ratio = loss.value(7 * delta, 7 * d) / loss.value(delta, d)
+    if loss.degree is None:
+        assert float(ratio.max() / ratio.min()) > 1.01
+    else:
+        torch.testing.assert_close(ratio, torch.full_like(ratio, 7.0**loss.degree))
