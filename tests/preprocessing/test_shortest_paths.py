@@ -277,6 +277,25 @@ def test_sample_of_integers_in_stretches(monkeypatch):
     assert 30 < statistic < 90
 
 
+def test_sample_of_integers_is_drawn_anew_if_too_few_differ():
+    class Unlucky:
+        """Draws the same integer all the time, once."""
+
+        def __init__(self):
+            self._rng = np.random.default_rng(0)
+            self.multinomial, self.choice = self._rng.multinomial, self._rng.choice
+            self.n_calls = 0
+
+        def integers(self, low, high, size):
+            self.n_calls += 1
+            drawn = self._rng.integers(low, high, size=size)
+            return np.full_like(drawn, low) if self.n_calls == 1 else drawn
+
+    rng = Unlucky()
+    found = module._sample(60, 15, rng)
+    assert rng.n_calls == 2 and len(np.unique(found)) == 15
+
+
 @pytest.mark.parametrize("max_length", [None, 4.5])
 @pytest.mark.parametrize("lengths", [UNWEIGHTED, WEIGHTED])
 def test_seed_decides(lengths, max_length):
