@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from skmde._distortion import CallablePenalty
+from skmde._distortion import CallableLoss, CallablePenalty, resolve_loss
 from skmde._kinds import D_FLOOR
-from skmde.core.anchored_distortion import AnchoredDistortion
+from skmde.core.anchored_distortion import AnchoredDistortion, AnchoredLoss
+from skmde.losses import LOSSES, NAMED, HuberLoss, PowerLoss, SoftFractionalLoss
 from skmde.penalties import (
     Barrier,
     Cubic,
@@ -172,4 +173,125 @@ def test_a_module_is_called_in_its_own_dtype():
         up, down = distortion.values(points + step, rows), distortion.values(points - step, rows)
         np.testing.assert_allclose(found.gradient[:, i], (up - down) / (2 * h), atol=1e-3)
     # The rounding is that of float32.
+    assert (found.rounding > 1e-8 * np.abs(found.value)).all()
+
+
+CALLABLE_LOSS = CallableLoss(lambda delta, d: (torch.log1p(d) - torch.log1p(delta)) ** 2)
+LOSS_CASES = [
+    *(resolve_loss(name) for name in sorted(NAMED)),
+    HuberLoss(0.3),
+    PowerLoss(1.5),
+    SoftFractionalLoss(2.0),
+    CALLABLE_LOSS,
+]
+
+
+def loss_problem(loss, m, unit=1.0, q=6, n=9, seed=0):
+    rng = np.random.default_rng(seed)
+    anchors, deviations = rng.normal(size=(n, m)), rng.uniform(0.1, 3, size=(q, n))
+    deviations[0, :3] = 0.0
+    weights = rng.choice([0.0, 1.0, 2.0], size=(q, n))
+    weights[:, 0] = 1.0
+    return AnchoredLoss(anchors, deviations, weights, loss, unit), rng.normal(size=(q, m))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("m", [1, 2, 4])
+@pytest.mark.parametrize("loss", LOSS_CASES, ids=str)
+def test_derivatives_of_losses_match_differences(loss, m, epsilon):
+    distortion, points = loss_problem(loss, m)
+    check_derivatives(distortion.smoothed(epsilon), points, h=1e-7)
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.25, 8.0])
+@pytest.mark.parametrize("loss", LOSS_CASES, ids=str)
+def test_losses_are_averages_of_their_definition_in_any_unit(loss, unit):
+    distortion, points = loss_problem(loss, 3, unit)
+    d = np.linalg.norm(points[:, None] - distortion.anchors, axis=2)
+    pairs = torch.from_numpy(unit * distortion.deviations), torch.from_numpy(unit * d)
+    expected = np.average(loss.value(*pairs), weights=distortion.weights, axis=1)
+    ratio = distortion.values(points, np.arange(len(points))) / expected
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
+    if unit == 1.0 and distortion._divisor == 1.0:
+        np.testing.assert_allclose(ratio, 1.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-6, 0.1])
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_in_torch_is_the_same_function_as_compiled(name, epsilon):
+    loss = LOSSES[name]()
+    subclass = type("Subclass", (LOSSES[name],), {})()
+    compiled, points = loss_problem(loss, 2, 0.5)
+    in_torch, _ = loss_problem(subclass, 2, 0.5)
+    rows = np.arange(len(points))
+    ours = expansions(compiled.smoothed(epsilon), points, rows)
+    reference = expansions(in_torch.smoothed(epsilon), points, rows)
+    factor = ours[0, 0] / reference[0, 0]
+    np.testing.assert_allclose(ours, factor * reference, rtol=1e-6, atol=1e-9)
+
+
+def test_rounding_a_kink_makes_the_absolute_loss_smooth_and_hardly_changes_it():
+    anchors, rows = np.zeros((1, 1)), np.arange(5)
+    deviations = np.full((5, 1), 2.0)
+    sharp = AnchoredLoss(anchors, deviations, np.ones((5, 1)), LOSSES["absolute"]())
+    points = np.array([[1.0], [1.99], [2.0], [2.01], [3.0]])
+    found = sharp.smoothed(0.1).expand(points, rows)
+    r = points[:, 0] - 2.0
+    np.testing.assert_allclose(found.value, np.sqrt(r**2 + 0.01) - 0.1, atol=1e-15)
+    np.testing.assert_allclose(found.gradient[:, 0], r / np.sqrt(r**2 + 0.01))
+    np.testing.assert_allclose(found.hessian[:, 0, 0], 0.01 / (r**2 + 0.01) ** 1.5)
+    assert not sharp.smooth
+    np.testing.assert_allclose(sharp.smoothed(0.1).smoothed(0.0).values(points, rows), abs(r))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-6])
+@pytest.mark.parametrize("loss", LOSS_CASES, ids=str)
+def test_losses_are_finite_on_top_of_an_anchor_and_far_away(loss, epsilon):
+    deviations = np.array([[0.0], [1e-12], [1.0], [1e15]])
+    for x in (0.0, 1e-300, 1e-9, 1e15):
+        distortion = AnchoredLoss(np.zeros((1, 2)), deviations, np.ones((4, 1)), loss)
+        found = distortion.smoothed(epsilon).expand(np.full((4, 2), x), np.arange(4))
+        for part in found:
+            assert np.isfinite(part).all()
+
+
+@pytest.mark.parametrize("loss", [*LOSS_CASES[-3:], LOSSES["logistic"]()], ids=str)
+@pytest.mark.parametrize("n", [7, 3001])
+def test_a_row_of_losses_has_the_same_bits_in_any_batch(loss, n):
+    q = 1000 if n < 100 else 20
+    distortion, points = loss_problem(loss, 3, q=q, n=n)
+    rows = np.arange(q)
+    together = expansions(distortion, points, rows)
+    for r in range(0, q, 13):
+        alone = expansions(distortion, points[r : r + 1], rows[r : r + 1])
+        np.testing.assert_array_equal(alone[0], together[r])
+    order = np.random.default_rng(1).permutation(q)[: q // 2]
+    np.testing.assert_array_equal(expansions(distortion, points[order], order), together[order])
+
+
+def test_a_multiple_of_a_loss_in_torch_is_the_same_function():
+    def multiple(factor):
+        return CallableLoss(lambda delta, d: factor * (d - delta) ** 2)
+
+    one, points = loss_problem(multiple(1.0), 2)
+    other, _ = loss_problem(multiple(1e-12), 2)
+    rows = np.arange(len(points))
+    np.testing.assert_allclose(one.values(points, rows), other.values(points, rows))
+
+
+class LearnedLoss(torch.nn.Module):
+    """A float32 network of two distances."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor(0.7))
+
+    def forward(self, delta, d):
+        assert d.dtype == self.scale.dtype
+        return self.scale * (d - delta) ** 2
+
+
+def test_a_module_of_two_distances_is_called_in_its_own_dtype():
+    distortion, points = loss_problem(CallableLoss(LearnedLoss()), 2)
+    found = distortion.expand(points, np.arange(len(points)))
     assert (found.rounding > 1e-8 * np.abs(found.value)).all()
