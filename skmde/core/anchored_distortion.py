@@ -219,13 +219,15 @@ def _add_losses(
     n, m = anchors.shape
     u = np.empty(m)
     for i in range(rows.shape[0]):
+        x, ts, ws, G, H = points[i], deviations[rows[i]], weights[rows[i]], gradient[i], hessian[i]
+        values = errors = slopes = 0.0
         for k in range(n):
-            w, t = weights[rows[i], k], deviations[rows[i], k]
+            w, t = ws[k], ts[k]
             if w == 0.0:
                 continue
             square = 0.0
             for j in range(m):
-                u[j] = points[i, j] - anchors[k, j]
+                u[j] = x[j] - anchors[k, j]
                 square += u[j] * u[j]
             d = max(np.sqrt(square), floor)
             r = d - t
@@ -251,18 +253,21 @@ def _add_losses(
                 v += 0.5 * s * (square - floor * floor)
             else:
                 bend = (c - s) * inverse * inverse
-            value[i] += v
+            values += v
             # the residual is as wrong as the distances that it is a difference of
-            rounding[i] += precision * (abs(v) + abs(g) * (d + t))
+            errors += abs(v) + abs(g) * (d + t)
+            slopes += s
             for j in range(m):
-                gradient[i, j] += s * u[j]
-                hessian[i, j, j] += s
+                G[j] += s * u[j]
                 bend_j = bend * u[j]
                 for h in range(j + 1):
-                    hessian[i, j, h] += bend_j * u[h]
+                    H[j, h] += bend_j * u[h]
+        value[i] += values
+        rounding[i] += precision * errors
         for j in range(m):
+            H[j, j] += slopes
             for h in range(j):
-                hessian[i, h, j] = hessian[i, j, h]
+                H[h, j] = H[j, h]
 
 
 class _Terms(NamedTuple):
