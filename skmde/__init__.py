@@ -18,7 +18,7 @@ _EXPORTS = {
     "skmde.constraints": ("Anchored", "Centered", "Constraint", "Standardized"),
     "skmde.core.problem": ("MDE",),
     "skmde.core.result": ("SolveResult",),
-    "skmde.estimators": ("PreserveNeighbors",),
+    "skmde.estimators": ("PreserveDistances", "PreserveNeighbors"),
     "skmde.exceptions": ("ConvergenceWarning",),
     "skmde.losses": (
         "AbsoluteLoss",
@@ -72,7 +72,10 @@ if TYPE_CHECKING:
     )
     from skmde.core.problem import MDE as MDE
     from skmde.core.result import SolveResult as SolveResult
-    from skmde.estimators import PreserveNeighbors as PreserveNeighbors
+    from skmde.estimators import (
+        PreserveDistances as PreserveDistances,
+        PreserveNeighbors as PreserveNeighbors,
+    )
     from skmde.exceptions import ConvergenceWarning as ConvergenceWarning
     from skmde.losses import (
         AbsoluteLoss as AbsoluteLoss,

@@ -149,6 +149,11 @@ class AllPairs:
             moved.__dict__["_pairs"] = self._pairs
         return moved
 
+    def under(self, function: Penalty | Loss) -> AllPairs:
+        """The same pairs under another function."""
+        arguments = self.given_weights, self.deviations, self.dtype, self.device
+        return AllPairs(self.n_items, function, *arguments)
+
     @property
     def has_kernel(self) -> bool:
         """Whether `AllPairsObjective` can evaluate the function on this device."""

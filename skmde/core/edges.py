@@ -9,7 +9,7 @@ Inside a segment edges are sorted by their first item, for the sake of the memor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,10 @@ class EdgeList:
             segments=self.segments,
             order=None if self.order is None else self.order.to(device=device),
         )
+
+    def under(self, function: Penalty | Loss) -> EdgeList:
+        """The same edges, all under one other function."""
+        return replace(self, segments=(Segment(0, len(self), function),))
 
     def to_callers_order(self, values: torch.Tensor) -> torch.Tensor:
         """Values given for the stored edges, in the order in which the caller gave them."""

@@ -32,7 +32,7 @@ _SHARE = 1 << 12  # positions per piece
 
 
 def lobpcg(
-    laplacian: Callable[[Matrix], Matrix],
+    operator: Callable[[Matrix], Matrix],
     degrees: Matrix,
     n_vectors: int,
     *,
@@ -44,10 +44,11 @@ def lobpcg(
 
     Parameters
     ----------
-    laplacian : callable
-        Maps vectors, the rows of an array (b, n), to L times each.
+    operator : callable
+        Maps vectors, the rows of an array (b, n), to L times each. L is symmetric and has the
+        constant vector as an eigenvector, as a Laplacian has.
     degrees : ndarray of shape (n,)
-        Positive diagonal of L.
+        Positive numbers that residuals are divided by: a Laplacian's diagonal, or ones.
     n_vectors : int
         Number of vectors, well below n.
     max_iter : int
@@ -65,13 +66,13 @@ def lobpcg(
         Orthonormal rows.
     """
     n = degrees.shape[0]
-    space = _Space(n, n_threads)
+    space = Space(n, n_threads)
     b = n_vectors + _GUARDS
     # Rows of S: X, R, P. The next step's are written beside this one's.
     S, LS, following, L_following = (np.empty((3 * b, n)) for _ in range(4))
     used = 2 * b  # there is no P yet
     V = space.centred(np.random.default_rng(seed).standard_normal((b, n)))
-    LV = laplacian(V)
+    LV = operator(V)
     values, mix = space.rayleigh_ritz(V, LV, b)
     space.combine(mix, V, S[:b])
     space.combine(mix, LV, LS[:b])
@@ -81,7 +82,7 @@ def lobpcg(
         np.subtract(LS[:b], R, out=R)
         R /= degrees
         R[:] = space.centred(R)
-        LS[b : 2 * b] = laplacian(R)
+        LS[b : 2 * b] = operator(R)
         new_values, mix = space.rayleigh_ritz(S[:used], LS[:used], b)
         before, after = values[:n_vectors].sum(), new_values[:n_vectors].sum()
         values = new_values
@@ -93,13 +94,13 @@ def lobpcg(
             X += P
         S, LS, following, L_following = following, L_following, S, LS
         used = 3 * b
-        quiet = quiet + 1 if before - after <= _SETTLED * after else 0
+        quiet = quiet + 1 if before - after <= _SETTLED * abs(after) else 0
         if quiet >= _QUIET_STEPS:
             break
     return values[:n_vectors], S[:n_vectors]
 
 
-class _Space:
+class Space:
     """Linear algebra on vectors of length n that are rows, in pieces of fixed size."""
 
     def __init__(self, n: int, n_threads: int) -> None:

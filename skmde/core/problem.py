@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from skmde._device import cpu_by_default, resolve_device
+from skmde._distortion import resolve_loss, resolve_penalty
 from skmde._reductions import dot
 from skmde._threads import count_threads
 from skmde.constraints import Centered, Constraint, resolve_constraint
@@ -23,6 +24,8 @@ from skmde.core.objective import Edges, Objective, distances, distortions
 from skmde.core.progress import progress_bar
 from skmde.core.result import SolveResult, SolverState
 from skmde.exceptions import ConvergenceWarning
+
+_FIRST_STEPS = 2  # iterations after which a solve that ends is not taken for a failed one
 
 
 class MDE:
@@ -236,9 +239,11 @@ class MDE:
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X
 
-    def _objective(self, dtype: torch.dtype) -> Objective | AllPairsObjective:
-        edges, n_threads = self._edges.to(dtype=dtype), count_threads(self.n_jobs)
-        m = self.n_components
+    def _objective(
+        self, dtype: torch.dtype, edges: Edges | None = None
+    ) -> Objective | AllPairsObjective:
+        edges = (edges or self._edges).to(dtype=dtype)
+        m, n_threads = self.n_components, count_threads(self.n_jobs)
         if isinstance(edges, AllPairs) and edges.has_kernel:
             return AllPairsObjective(edges, m, dtype=dtype, n_threads=n_threads)
         return Objective(edges, self.n_items, m, dtype=dtype, n_threads=n_threads)
@@ -356,21 +361,33 @@ class MDE:
         return distortions(self._edges.to(dtype=embedding.dtype), embedding)
 
     @cpu_by_default()
-    def average_distortion(self, X: Any = None) -> float:
+    def average_distortion(self, X: Any = None, distortion: Any = None) -> float:
         """Mean of the distortions.
 
         Parameters
         ----------
         X : array-like of shape (n_items, n_components), default=None
             An embedding; None means the problem's own.
+        distortion : str, Penalty, Loss or callable, default=None
+            Another function for the same pairs, weights and deviations: for example, "squared"
+            for the stress of an embedding found under another loss.
 
         Returns
         -------
         average_distortion : float
-            The value that `embed` minimises.
+            By default, the value that `embed` minimises.
         """
-        values = self.distortions(X)
-        return float(dot(values, torch.ones_like(values))) / len(self._edges)
+        embedding = self._embedding(X)
+        edges = self._edges
+        if distortion is not None:
+            resolve = resolve_penalty if edges.deviations is None else resolve_loss
+            edges = edges.under(resolve(distortion))
+        functions = [segment.function for segment in edges.segments]
+        if self.device.type == "cpu" and all(f.kernel_parameters() for f in functions):
+            value, _ = self._objective(embedding.dtype, edges).value_and_gradient(embedding)
+            return float(value)
+        values = distortions(edges.to(dtype=embedding.dtype), embedding)
+        return float(dot(values, torch.ones_like(values))) / len(edges)
 
     @cpu_by_default()
     def high_distortion_pairs(self, X: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
@@ -424,10 +441,13 @@ def _warn_if_failed(result: SolveResult) -> None:
     norms = result.history.residual_norm
     # As good as the precision allows: moving every item by its own length would change the value,
     # to first order, by some square roots of a rounding: what rounding changes in the
-    # slopes of d ** 1.5 where items coincide.
+    # slopes of d ** 1.5 where items coincide. Or the value itself is but rounding of positions.
     gain = norms[-1] * float(torch.linalg.matrix_norm(result.X))
-    settled = gain <= 30 * torch.finfo(result.X.dtype).eps ** 0.5 * abs(result.value)
-    stuck = "no step" in result.reason and norms[-1] > 0.01 * norms[0] and not settled
+    eps, value = torch.finfo(result.X.dtype).eps, abs(result.value)
+    settled = gain <= 30 * eps**0.5 * value or value <= 4 * eps * gain
+    # Later on it is the kink of a loss, or rounding, that ends the solve.
+    begun = result.n_iter > _FIRST_STEPS
+    stuck = "no step" in result.reason and norms[-1] > 0.01 * norms[0] and not (settled or begun)
     if stuck or "not finite" in result.reason:
         warnings.warn(
             f"The solve stopped early: {result.reason} (iteration {result.n_iter}, average "

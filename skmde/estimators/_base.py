@@ -40,8 +40,41 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    # values of `metric` under which X is square: one row and one column for each sample
+    _square: tuple[str, ...] = ("precomputed",)
+
+    def _is(self, metric):
+        return isinstance(self.metric, str) and self.metric == metric
+
     def _is_precomputed(self):
-        return isinstance(self.metric, str) and self.metric == "precomputed"
+        return any(self._is(metric) for metric in self._square)
+
+    def _callbacks(self):
+        return () if self.callbacks is None else list(self.callbacks)
+
+    def _check_parameters(self):
+        """What scikit-learn's check of one parameter at a time cannot see."""
+        if isinstance(self.n_components, bool):
+            raise ValueError(
+                f"n_components must be an integer, not a truth value; got {self.n_components}."
+            )
+        for callback in self._callbacks():
+            if not callable(callback):
+                raise ValueError(
+                    f"callbacks must be a list of functions of the solver's state; got "
+                    f"{callback!r} among them."
+                )
+
+    def _check_size(self, n, constraint):
+        m = self.n_components
+        if n < 2:
+            raise ValueError(f"X holds {n} sample; at least 2 are required.")
+        constraint.validate(n, m)
+        if m > max(n - 1, 2):
+            raise ValueError(
+                f"n_components={m} must be less than the number of samples, n_samples={n}; use at "
+                f"most {max(n - 1, 2)}."
+            )
 
     def fit_transform(self, X, y=None, **fit_params):
         """Fit the embedding of X and return it.
@@ -117,8 +150,8 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if reset or not self._is_precomputed() or "features, but" not in str(error):
                 raise
             raise ValueError(
-                f"{error} With metric='precomputed' X holds the distances to all training samples, "
-                "inf where there is none."
+                f"{error} With metric={self.metric!r} X holds the distances to all training "
+                "samples, inf where there is none."
             ) from None
         if X.dtype.kind not in "fiub":
             raise ValueError(f"X must hold numbers; got dtype {X.dtype}. Convert it first.")

@@ -351,24 +351,12 @@ class PreserveNeighbors(BaseEmbedding):
 
     def _check_parameters(self):
         """What scikit-learn's check of one parameter at a time cannot see."""
-        if isinstance(self.n_components, bool):
-            raise ValueError(
-                f"n_components must be an integer, not a truth value; got {self.n_components}."
-            )
+        super()._check_parameters()
         if isinstance(self.init, str) and self.init == "pca" and self._is_precomputed():
             raise ValueError(
                 "init='pca' needs the data, but metric='precomputed' gives distances only; use "
                 "init='quadratic', 'random' or an array."
             )
-        for callback in self._callbacks():
-            if not callable(callback):
-                raise ValueError(
-                    f"callbacks must be a list of functions of the solver's state; got "
-                    f"{callback!r} among them."
-                )
-
-    def _callbacks(self):
-        return () if self.callbacks is None else list(self.callbacks)
 
     def _training_neighbors(self, X, random_state, device):
         if self._is_pair(X):
@@ -396,17 +384,6 @@ class PreserveNeighbors(BaseEmbedding):
 
     def _is_pair(self, X):
         return self._is_precomputed() and isinstance(X, tuple)
-
-    def _check_size(self, n, constraint):
-        m = self.n_components
-        if n < 2:
-            raise ValueError(f"X holds the neighbours of {n} sample; at least 2 are required.")
-        constraint.validate(n, m)
-        if m > max(n - 1, 2):
-            raise ValueError(
-                f"n_components={m} must be less than the number of samples, n_samples={n}; use at "
-                f"most {max(n - 1, 2)}."
-            )
 
     def _check_edges(self, edges):
         if len(edges) == 0:

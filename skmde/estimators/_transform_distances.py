@@ -37,7 +37,7 @@ import numpy as np
 from skmde._distortion import resolve_loss
 from skmde._jit import jit
 from skmde._threads import run_pieces
-from skmde.core.anchored_distortion import AnchoredLoss
+from skmde.core.anchored_losses import AnchoredLoss
 from skmde.core.anchored_newton import minimize_rows
 from skmde.exceptions import ConvergenceWarning
 

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from skmde.preprocessing.precomputed import _SYMMETRY_TOLERANCE
 
-__all__ = ["as_adjacency", "is_unweighted"]
+__all__ = ["as_adjacency", "is_networkx", "is_unweighted"]
 
 _PADDED = ("bsr", "dia")
 
@@ -55,7 +55,7 @@ def as_adjacency(graph, *, quantity="length"):
         If the two directions of an edge differ; their average is used.
     """
     names = None
-    if hasattr(graph, "nodes") and hasattr(graph, "edges"):
+    if is_networkx(graph):
         names, triple = _from_networkx(graph, quantity)
         n = len(names)
     elif sp.issparse(graph):
@@ -72,6 +72,11 @@ def as_adjacency(graph, *, quantity="length"):
     adjacency = sp.coo_array((np.concatenate([values, values]), both), shape=(n, n)).tocsr()
     adjacency.sort_indices()
     return adjacency, names
+
+
+def is_networkx(graph):
+    """Whether this is a networkx graph, or looks like one."""
+    return hasattr(graph, "nodes") and hasattr(graph, "edges")
 
 
 def is_unweighted(adjacency):
@@ -93,8 +98,8 @@ def is_unweighted(adjacency):
 def _checked_size(shape):
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
-            f"A graph's adjacency matrix must be square, one row and one column a node, got shape "
-            f"{tuple(shape)}."
+            f"A graph's adjacency matrix must be square, one row and one column a node (inf where "
+            f"there is no edge), got shape {tuple(shape)}."
         )
     return shape[0]
 
@@ -174,7 +179,10 @@ def _check_values(rows, columns, values, quantity, names):
         if quantity == "length"
         else "Leave such edges out."
     )
-    raise ValueError(f"Edge {quantity}s must not be negative, got {values[at]} {where}. {advice}")
+    raise ValueError(
+        f"Negative values in data: edge {quantity}s must not be negative, got {values[at]} "
+        f"{where}. {advice}"
+    )
 
 
 def _one_direction(n, rows, columns, values, quantity):

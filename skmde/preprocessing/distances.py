@@ -7,6 +7,8 @@ differences: equal rows are at distance exactly 0. All other metrics are scikit-
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -117,6 +119,11 @@ class MetricDistances:
             self._other = AllPairsMetric(self._rows, for_sklearn(self.metric), self.metric_params)
         return self
 
+    @property
+    def is_euclidean(self):
+        """Whether the metric is the Euclidean distance."""
+        return self._form == "euclidean"
+
     def all_pairs(self, dtype=np.float64):
         """Distances of all pairs, in the order of the triangle's rows: shape (n (n - 1) / 2,)."""
         n = self.n_samples_
@@ -169,7 +176,7 @@ class MetricDistances:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_queries, n_features)
-        items : array-like of shape (r,), int
+        items : array-like of shape (r,), int, or slice
             Fitted rows.
 
         Returns
@@ -181,14 +188,54 @@ class MetricDistances:
         if X.shape[1] != self.n_features_:
             raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_} were fitted.")
         rows, zero = self._space.rows(X)
-        out = np.empty((X.shape[0], len(items)))
+        return self._in_pieces(rows, zero, items, self._rows[items].shape[0])
+
+    def _in_pieces(self, rows, zero, items, n_items):
+        out = np.empty((rows.shape[0], n_items))
 
         def piece(start, stop):
             lost = None if zero is None else zero[start:stop]
             out[start:stop] = self._between(rows[start:stop], lost, items)
 
-        run_rows(piece, len(out), max(1, _BLOCK_ENTRIES // len(items)), self._n_jobs())
+        run_rows(piece, len(out), max(1, _BLOCK_ENTRIES // n_items), self._n_jobs())
         return out
+
+    def between(self, items, others):
+        """Distances between fitted rows.
+
+        Parameters
+        ----------
+        items, others : array-like of int, or slice
+            Which rows.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_items, n_others)
+        """
+        rows = self._rows[items]
+        zero = None if self._zero is None else self._zero[items]
+        return self._in_pieces(rows, zero, others, self._rows[others].shape[0])
+
+    def restricted(self, items):
+        """The same metric with fewer fitted rows; what it took from all the data stays.
+
+        Parameters
+        ----------
+        items : ndarray of shape (r,), int
+
+        Returns
+        -------
+        distances : MetricDistances
+            Its row ``k`` is row ``items[k]`` of this one.
+        """
+        fewer = copy.copy(self)
+        fewer.n_samples_ = len(items)
+        fewer._rows = self._rows[items]
+        fewer._zero = None if self._zero is None else self._zero[items]
+        if self._other is not None:
+            fewer._other = copy.copy(self._other)
+            fewer._other.rows = fewer._rows
+        return fewer
 
     def _n_jobs(self):
         # A user's own function need not be safe to call from several threads.

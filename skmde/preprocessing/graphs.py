@@ -41,7 +41,7 @@ def connected_components(graph):
     return int(n_components), rank[inverse.ravel()]
 
 
-def pack_components(X, labels, *, gap=0.5):
+def pack_components(X, labels, *, gap=0.5, rescale=True):
     """Place components, each laid out in a frame of its own, side by side without overlap.
 
     Every component is centred and scaled so that it takes room in proportion to its number of
@@ -58,7 +58,9 @@ def pack_components(X, labels, *, gap=0.5):
         The component of each row, from 0 on.
     gap : float, default=0.5
         Half the free room between two components, in units in which a component of one vertex
-        has size 1.
+        has size 1; or, if their sizes are kept, that of the largest component is 1.
+    rescale : bool, default=True
+        False keeps the size of every component.
 
     Returns
     -------
@@ -88,9 +90,12 @@ def pack_components(X, labels, *, gap=0.5):
     Z -= (np.add.reduceat(Z, starts) / sizes[:, None])[member]
     plane = min(n_columns, 2)
     spread = np.sqrt(np.add.reduceat((Z**2).sum(axis=1), starts) / sizes)
-    wanted = np.where(sizes > 1, sizes ** (1 / plane), 0.0)
-    factors = np.divide(wanted, spread, out=np.zeros(n_components), where=spread > 0)
-    Z *= factors[member][:, None]
+    if rescale:
+        wanted = np.where(sizes > 1, sizes ** (1 / plane), 0.0)
+        factors = np.divide(wanted, spread, out=np.zeros(n_components), where=spread > 0)
+        Z *= factors[member][:, None]
+    else:
+        gap *= spread.max() or 1.0
 
     low = np.minimum.reduceat(Z, starts)[:, :plane] - gap
     high = np.maximum.reduceat(Z, starts)[:, :plane] + gap

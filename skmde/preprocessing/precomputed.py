@@ -84,13 +84,8 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
         own = np.arange(n, dtype=np.int32)
         indices, values = drop_self(*sort_rows(indices, values), own, k)
     else:
-        matrix = _checked_matrix(distances)
+        matrix = _checked_square(distances)
         n = matrix.shape[0]
-        if matrix.shape[1] != n:
-            raise ValueError(
-                f"Precomputed distances must be a square matrix, got shape {matrix.shape}. "
-                'With metric="precomputed", X holds distances (inf for none), not data.'
-            )
         k = None if n_neighbors is None else clamp_neighbors(n_neighbors, n)
         if sp.issparse(matrix):
             indices, values = _from_graph(matrix, k, drop_diagonal=True)
@@ -102,6 +97,42 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
     if max_distance is not None:
         indices, values = drop_far(indices, values, max_distance)
     return trim(indices, values) if n_neighbors is None else (indices, values)
+
+
+def symmetric_distances(distances):
+    """A dense matrix of distances, checked; asymmetric ones are averaged, with a warning.
+
+    Parameters
+    ----------
+    distances : array-like of shape (n, n)
+
+    Returns
+    -------
+    distances : ndarray of shape (n, n)
+        Infinity where there is none. Not written to: it may be the caller's.
+    """
+    return _symmetric(_checked_square(distances))
+
+
+def distances_to_training(distances, n_train):
+    """Distances from new items to the training items, checked.
+
+    Parameters
+    ----------
+    distances : array-like or sparse matrix of shape (n_queries, n_train)
+    n_train : int
+
+    Returns
+    -------
+    distances : ndarray or csr_array of shape (n_queries, n_train)
+    """
+    matrix = _checked_matrix(distances)
+    if matrix.shape[1] != n_train:
+        raise ValueError(
+            f"Precomputed distances of new items must have one column for each of the "
+            f"{n_train} training items, got shape {matrix.shape}."
+        )
+    return matrix
 
 
 def precomputed_queries(distances, n_neighbors=None, *, n_train, max_distance=None):
@@ -140,12 +171,7 @@ def precomputed_queries(distances, n_neighbors=None, *, n_train, max_distance=No
         _check_range(indices, n_train)
         indices, values = indices[:, :n_neighbors], values[:, :n_neighbors]
     else:
-        matrix = _checked_matrix(distances)
-        if matrix.shape[1] != n_train:
-            raise ValueError(
-                f"Precomputed distances of new items must have one column for each of the "
-                f"{n_train} training items, got shape {matrix.shape}."
-            )
+        matrix = distances_to_training(distances, n_train)
         if sp.issparse(matrix):
             indices, values = _from_graph(matrix, n_neighbors, drop_diagonal=False)
         else:
@@ -200,6 +226,16 @@ def _checked_matrix(distances):
     if matrix.dtype.kind not in "fiub":
         matrix = matrix.astype(np.float64)
     return _nonnegative(matrix)
+
+
+def _checked_square(distances):
+    matrix = _checked_matrix(distances)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"Precomputed distances must be a square matrix, got shape {matrix.shape}. "
+            'With metric="precomputed", X holds distances (inf for none), not data.'
+        )
+    return matrix
 
 
 def _nonnegative(values):

@@ -6,7 +6,8 @@ import torch
 
 from skmde._distortion import CallableLoss, CallablePenalty, resolve_loss
 from skmde._kinds import D_FLOOR
-from skmde.core.anchored_distortion import AnchoredDistortion, AnchoredLoss
+from skmde.core.anchored_distortion import AnchoredDistortion
+from skmde.core.anchored_losses import AnchoredLoss
 from skmde.losses import LOSSES, NAMED, HuberLoss, PowerLoss, SoftFractionalLoss
 from skmde.penalties import (
     Barrier,

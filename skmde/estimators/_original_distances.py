@@ -1,0 +1,383 @@
+"""Where original distances come from: rows under a metric, a matrix, or paths in a graph.
+
+Each class answers three questions for `PreserveDistances`: which pairs there are and how far apart
+they are, how far some items are from all others (for the starting point), and how far unseen items
+are from some fitted ones (for `transform`). After ``forget``, only the last is left, and only
+for those fitted items: that is the state that is kept.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from skmde.estimators._known_rows import KnownRows
+from skmde.preprocessing._adjacency import as_adjacency
+from skmde.preprocessing.distances import MetricDistances
+from skmde.preprocessing.graphs import connected_components
+from skmde.preprocessing.neighbors import nearest_neighbors
+from skmde.preprocessing.path_lengths import path_lengths
+from skmde.preprocessing.precomputed import (
+    distances_to_training,
+    precomputed_queries,
+    symmetric_distances,
+)
+from skmde.preprocessing.sampling import all_edges, sample_edges
+from skmde.preprocessing.shortest_paths import shortest_paths
+
+_BLOCK_ENTRIES = 1 << 20
+_MAX_LENGTHS = 1 << 24  # path lengths kept for placing unseen items
+_FEW_PAIRS = 1 << 22
+_RANGE = (1e-30, 1e30)  # of float32, with room for squares of ratios
+
+
+class Pairs(NamedTuple):
+    """Pairs of items.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (p, 2), int32, or None
+        Pairs ``i < j``; None if they are all there, in the order of
+        :func:`~skmde.preprocessing.all_edges`.
+    distances : ndarray of shape (p,), float64, or float32 if there are many
+        Original distances.
+    labels : ndarray of shape (n,), int, or None
+        Which items are joined by a chain of pairs; None if all are.
+    n_unreachable : int
+        Pairs left out because there is no distance between them.
+    """
+
+    edges: np.ndarray | None
+    distances: np.ndarray
+    labels: np.ndarray | None = None
+    n_unreachable: int = 0
+
+
+class RowDistances:
+    """Distances between rows of data under a metric."""
+
+    def __init__(self, X, metric, metric_params, n_jobs):
+        self._table = MetricDistances(metric, metric_params, n_jobs).fit(X)
+        self._known = KnownRows(X)
+        self.n_items = self._table.n_samples_
+
+    def pairs(self, max_pairs, rng):
+        n = self.n_items
+        if n * (n - 1) // 2 <= max_pairs:
+            return Pairs(None, self._in_kept_dtype(n * (n - 1) // 2, self._table.all_pairs))
+        return self.of_pairs(sample_edges(n, int(max_pairs), rng))
+
+    def of_pairs(self, edges):
+        """Distances of given pairs."""
+        take = partial(self._table.pairs, edges)
+        return Pairs(edges, self._in_kept_dtype(len(edges), take))
+
+    def _in_kept_dtype(self, n_pairs, take):
+        found = take(kept_dtype(n_pairs))
+        # beyond the range of float32, or below it
+        return found if _fits(found) else take(np.float64)
+
+    @property
+    def is_euclidean(self):
+        return self._table.is_euclidean
+
+    def from_items(self, items):
+        """Distances from some items to all: shape (L, n)."""
+        return self._table.between(items, slice(None))
+
+    def choose_anchors(self, most, rng):
+        """Choose the items that place unseen ones, and forget what is not needed for that."""
+        anchors = _choose(self.n_items, most, rng)
+        self._table = self._table.restricted(anchors)
+        return anchors
+
+    def of_unseen(self, X):
+        """Distances from unseen rows to the anchors, and the fitted row that each equals, or -1."""
+        return self._table.from_rows(X, slice(None)), self._known.find(X)
+
+
+class MatrixDistances:
+    """Precomputed distances: a dense matrix, or the stored entries of a sparse one."""
+
+    def __init__(self, X):
+        self.n_items = X.shape[0]
+        self._known = KnownRows(X)
+        if sp.issparse(X):
+            self._matrix, _ = as_adjacency(X, quantity="distance")
+        else:
+            self._matrix = symmetric_distances(X)
+
+    def pairs(self, max_pairs, rng):
+        n = self.n_items
+        every = n * (n - 1) // 2
+        if sp.issparse(self._matrix):
+            upper = sp.triu(self._matrix, 1, format="coo")
+            edges = np.stack([upper.row, upper.col], axis=1).astype(np.int32)
+            found = upper.data
+        elif every <= max_pairs:
+            edges, found = None, _condensed(self._matrix)
+        else:
+            edges = sample_edges(n, int(max_pairs), rng)
+            found = self._matrix[edges[:, 0], edges[:, 1]]
+        there = np.isfinite(found)
+        if not there.all():
+            edges = (all_edges(n) if edges is None else edges)[there]
+            found = found[there]
+        if len(found) > max_pairs:
+            kept = np.sort(rng.choice(len(found), int(max_pairs), replace=False, shuffle=False))
+            edges, found = edges[kept], found[kept]
+        found = _in_kept_dtype(found)
+        if edges is None or len(edges) == every:
+            return Pairs(None, found)
+        missing = every - self._matrix.nnz // 2 if sp.issparse(self._matrix) else (~there).sum()
+        return Pairs(edges, found, _chains(edges, n), int(missing))
+
+    def from_items(self, items):
+        """Distances from some items to all: path lengths if some are not given."""
+        if not sp.issparse(self._matrix):
+            rows = self._matrix[items].astype(np.float64)
+            if np.isfinite(rows).all():
+                return rows
+            self._matrix, _ = as_adjacency(_finite_entries(self._matrix), quantity="distance")
+        return path_lengths(self._matrix, items)
+
+    def choose_anchors(self, most, rng):
+        """Choose the items that place unseen ones, and forget what is not needed for that."""
+        self._matrix = None
+        self._anchors = _choose(self.n_items, most, rng)
+        return self._anchors
+
+    def of_unseen(self, X):
+        """Distances from unseen items to the anchors, and the fitted item that each is, or -1.
+
+        An item is a fitted one if it is given the same row, or a distance of 0.
+        """
+        X = distances_to_training(X, self.n_items)
+        if sp.issparse(X):
+            chosen = X[:, self._anchors].tocoo()
+            D = np.full(chosen.shape, np.inf)
+            D[chosen.row, chosen.col] = chosen.data
+            nearest, at = _nearest_stored(X)
+        else:
+            D = X[:, self._anchors].astype(np.float64)
+            nearest = X.argmin(axis=1)
+            at = X[np.arange(len(X)), nearest]
+        known = np.where(_count_nonzero(X) > 0, self._known.find(X), -1)
+        return D, np.where(known >= 0, known, np.where(at == 0, nearest, -1))
+
+
+class GraphDistances(MatrixDistances):
+    """Lengths of shortest paths in a graph."""
+
+    def __init__(self, graph, max_path_length, n_jobs, verbose):
+        self._matrix, _ = as_adjacency(graph)
+        self._known = KnownRows(graph)
+        self.n_items = self._matrix.shape[0]
+        self._max_path_length = max_path_length
+        self._n_jobs = n_jobs
+        self._verbose = verbose
+
+    def pairs(self, max_pairs, rng):
+        found = shortest_paths(
+            self._matrix,
+            max_length=self._max_path_length,
+            max_pairs=max_pairs,
+            random_state=rng,
+            n_jobs=self._n_jobs,
+            verbose=self._verbose,
+            dtype=kept_dtype(min(max_pairs, self.n_items * (self.n_items - 1) // 2)),
+        )
+        n_parts, labels = connected_components(self._matrix)
+        return Pairs(
+            found.edges, found.distances, labels if n_parts > 1 else None, found.n_unreachable
+        )
+
+    def from_items(self, items):
+        """Path lengths from some items to all."""
+        return path_lengths(self._matrix, items)
+
+
+class NeighborPaths(GraphDistances):
+    """Lengths of shortest paths in the graph of nearest neighbours, as in Isomap."""
+
+    def __init__(self, X, n_neighbors, max_path_length, *, n_jobs, verbose, **search):
+        indices, distances, self._index = nearest_neighbors(X, n_neighbors, n_jobs=n_jobs, **search)
+        n, k = indices.shape
+        there = indices >= 0
+        rows = np.repeat(np.arange(n), k)[there.ravel()]
+        entries = distances[there], (rows, indices[there])
+        graph = sp.csr_array(entries, shape=(n, n))
+        super().__init__(graph, max_path_length, n_jobs, verbose)
+        self._known = None if self._index is None else KnownRows(X)
+        self._k = k
+
+    def choose_anchors(self, most, rng):
+        """Choose the items that place unseen ones, and keep the path lengths from them."""
+        anchors = _choose(self.n_items, min(most, max(50, _MAX_LENGTHS // self.n_items)), rng)
+        self._lengths = path_lengths(self._matrix, anchors)
+        self._matrix = None
+        return anchors
+
+    def of_unseen(self, X):
+        """Lengths of the shortest paths over a row's neighbours; the row that it equals, or -1."""
+        if self._index is None:
+            indices, distances = precomputed_queries(X, self._k, n_train=self.n_items)
+            twin = np.where(distances[:, 0] == 0, indices[:, 0], -1)
+        else:
+            indices, distances = self._index.kneighbors(X, self._k)
+            twin = self._known.find(X)
+        D = np.full((len(indices), len(self._lengths)), np.inf)
+        for column in range(indices.shape[1]):
+            over = self._lengths[:, indices[:, column]].T + distances[:, column, None]
+            np.minimum(D, np.where(indices[:, column, None] >= 0, over, np.inf), out=D)
+        return D, twin
+
+
+def weighted_pairs(originals, pair_weights, max_pairs, rng):
+    """The pairs of a problem, and their weights.
+
+    Parameters
+    ----------
+    originals : RowDistances, MatrixDistances, GraphDistances or NeighborPaths
+    pair_weights : array-like or sparse matrix of shape (n, n), or None
+        Pairs of weight 0 are left out.
+    max_pairs : float
+        If there are more, so many are drawn.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    pairs : Pairs
+    weights : ndarray of shape (p,), float64, or None
+
+    Raises
+    ------
+    ValueError
+        If no pair is left.
+    """
+    if pair_weights is None:
+        pairs, weights = originals.pairs(max_pairs, rng), None
+    else:
+        pairs, weights = _weighted(originals, pair_weights, max_pairs, rng)
+    if len(pairs.distances) == 0:
+        raise ValueError(
+            "No pair of two samples has a distance and a weight above 0, so there is nothing to "
+            f"preserve ({pairs.n_unreachable} pairs have no distance). Give more distances, or "
+            "raise max_path_length or pair_weights."
+        )
+    return pairs, weights
+
+
+def _weighted(originals, pair_weights, max_pairs, rng):
+    n = originals.n_items
+    matrix, _ = as_adjacency(as_host_matrix(pair_weights), quantity="weight")
+    if matrix.shape[0] != n:
+        raise ValueError(
+            f"pair_weights must have shape ({n}, {n}), one row and column for each sample; got "
+            f"{matrix.shape}."
+        )
+    if isinstance(originals, RowDistances):
+        upper = sp.triu(matrix, 1, format="coo")
+        kept = np.flatnonzero(upper.data > 0)
+        if len(kept) > max_pairs:
+            kept = kept[rng.choice(len(kept), int(max_pairs), replace=False, shuffle=False)]
+            kept.sort()
+        edges = np.stack([upper.row[kept], upper.col[kept]], axis=1).astype(np.int32)
+        pairs, weights = originals.of_pairs(edges), upper.data[kept]
+    else:
+        pairs = originals.pairs(max_pairs, rng)
+        edges = all_edges(n) if pairs.edges is None else pairs.edges
+        weights = np.asarray(matrix[edges[:, 0], edges[:, 1]]).ravel()
+        kept = weights > 0
+        edges, weights = edges[kept], weights[kept]
+        pairs = pairs._replace(edges=edges, distances=pairs.distances[kept])
+    if len(edges) == n * (n - 1) // 2:
+        return pairs._replace(edges=None), weights
+    return pairs._replace(labels=_chains(edges, n)), weights
+
+
+def as_host_matrix(matrix):
+    """Anything array-like as an array; sparse matrices as they are."""
+    return matrix if sp.issparse(matrix) else np.asarray(matrix)
+
+
+def mean_square(values, weights=None):
+    """Mean of the (weighted) squares in float64, without a large temporary array."""
+    total = 0.0
+    for start in range(0, len(values), _BLOCK_ENTRIES):
+        part = slice(start, start + _BLOCK_ENTRIES)
+        squares = values[part].astype(np.float64) ** 2
+        total += (squares if weights is None else squares * weights[part]).sum()
+    return total / len(values)
+
+
+def scaled(values, factor, dtype):
+    """``values * factor`` as an array of `dtype`, rounded once."""
+    out = np.empty(values.shape, dtype)
+    return np.multiply(values, factor, out=out, casting="unsafe")
+
+
+def kept_dtype(n_pairs):
+    """float64, but float32 for so many pairs that memory counts."""
+    return np.float64 if n_pairs <= _FEW_PAIRS else np.float32
+
+
+def _fits(found):
+    largest = found.max(initial=0.0)
+    return found.dtype == np.float64 or largest == 0 or _RANGE[0] < largest < _RANGE[1]
+
+
+def _in_kept_dtype(found):
+    cast = found.astype(kept_dtype(len(found)), copy=False)
+    return cast if _fits(cast) else found.astype(np.float64, copy=False)
+
+
+def _choose(n_items, most, rng):
+    return np.sort(rng.choice(n_items, min(n_items, most), replace=False, shuffle=False))
+
+
+def _condensed(matrix):
+    """The entries above the diagonal, row by row."""
+    n = len(matrix)
+    out = np.empty(n * (n - 1) // 2, matrix.dtype)
+    for i in range(n - 1):
+        own = i * (2 * n - i - 1) // 2
+        out[own : own + n - i - 1] = matrix[i, i + 1 :]
+    return out
+
+
+def _finite_entries(matrix):
+    """A dense matrix's finite entries off the diagonal as a sparse one, zeros included."""
+    there = np.isfinite(matrix)
+    np.fill_diagonal(there, False)
+    rows, columns = np.nonzero(there)
+    return sp.csr_array((matrix[rows, columns], (rows, columns)), shape=matrix.shape)
+
+
+def _chains(edges, n):
+    """Labels of the components that the pairs make of n items, or None if there is one."""
+    ones = np.ones(len(edges), np.int8)
+    n_parts, labels = connected_components(sp.csr_array((ones, edges.T), shape=(n, n)))
+    return labels if n_parts > 1 else None
+
+
+def _count_nonzero(X):
+    """Number of entries other than 0 in each row."""
+    if not sp.issparse(X):
+        return np.count_nonzero(X, axis=1)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return np.bincount(rows, weights=X.data != 0, minlength=X.shape[0])
+
+
+def _nearest_stored(X):
+    """Column and value of each row's smallest stored entry; infinity where a row has none."""
+    nearest, at = np.zeros(X.shape[0], np.int64), np.full(X.shape[0], np.inf)
+    for r in range(X.shape[0]):
+        row = slice(X.indptr[r], X.indptr[r + 1])
+        if row.stop > row.start:
+            best = row.start + int(np.argmin(X.data[row]))
+            nearest[r], at[r] = X.indices[best], X.data[best]
+    return nearest, at

@@ -1,0 +1,489 @@
+"""Embeddings in which distances stay what they are."""
+
+from __future__ import annotations
+
+import copy
+from numbers import Integral, Real
+
+import numpy as np
+import torch
+from scipy.spatial.distance import cdist
+from sklearn.utils import check_random_state
+
+from skmde._device import cpu_by_default, resolve_device
+from skmde._distortion import Loss, resolve_loss
+from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
+from skmde._threads import count_threads
+from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
+from skmde.core.problem import MDE
+from skmde.estimators._base import BaseEmbedding, as_host_array, output_dtype, stage
+from skmde.estimators._distance_start import filled_out, landmark_start, sized
+from skmde.estimators._init import given_start, separate_coincident
+from skmde.estimators._original_distances import (
+    GraphDistances,
+    MatrixDistances,
+    NeighborPaths,
+    RowDistances,
+    mean_square,
+    scaled,
+    weighted_pairs,
+)
+from skmde.estimators._pca import principal_scores
+from skmde.estimators._transform_distances import place_by_distances
+from skmde.losses import NAMED
+from skmde.preprocessing._adjacency import as_adjacency, is_networkx
+from skmde.preprocessing.graphs import pack_components
+from skmde.preprocessing.neighbors import ALGORITHMS
+from skmde.preprocessing.sampling import all_edges
+
+_MAX_ANCHORS = 1000  # training samples that place an unseen one
+_PRECISE = (1e-6, 1e6)  # sizes, in the loss's own units, that float32 does well
+
+
+class PreserveDistances(BaseEmbedding):
+    r"""Minimum-distortion embedding that keeps distances.
+
+    Every pair of samples, or as many as are asked for, has an original distance
+    :math:`\delta_{ij}`: under a metric, given, or along the shortest path in a graph. The embedding
+    minimises the average loss
+
+    .. math:: \frac{1}{p} \sum_{(i, j)} w_{ij}\, \ell(\delta_{ij}, \|x_i - x_j\|).
+
+    Metric multidimensional scaling (squared loss), Sammon's mapping ("sammon"), the graph layout of
+    Kamada and Kawai ("kamada_kawai") and, with `n_neighbors`, Isomap's distances are special
+    cases.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the embedding.
+    loss : str, Loss or callable, default="absolute"
+        Loss of a pair: a name, an object such as ``HuberLoss(0.5)``, or a function of two torch
+        tensors, original and embedding distances. See :mod:`skmde.losses`.
+    metric : str or callable, default="euclidean"
+        Any metric that scikit-learn or pynndescent names, or a function of two rows.
+        "precomputed": X is a matrix of distances (n_samples, n_samples); what a sparse one stores
+        are the pairs, zeros included, and infinity in a dense one leaves a pair out.
+        "graph": X is a graph, a sparse matrix (n_samples, n_samples) of lengths of edges or a
+        networkx graph, and distances are those along shortest paths.
+    metric_params : dict, default=None
+        Further parameters of the metric.
+    n_neighbors : int, default=None
+        Replaces the distances by those along shortest paths in the graph of so many nearest
+        neighbours, as Isomap does.
+    max_path_length : float, default=None
+        With paths, pairs farther apart are left out.
+    max_pairs : int, default=50_000_000
+        If there are more pairs, so many are drawn, uniformly and without replacement.
+    neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
+        How neighbours are searched; see :class:`PreserveNeighbors`.
+    constraint : {"centered", "standardized"}, Constraint or None, default=None
+        None is "centered". Under "standardized" the distances are scaled to what a standardized
+        embedding has; see ``scale_``.
+    init : {"classical", "pca", "random"} or array, default="classical"
+        Starting point: classical scaling from landmarks (for Euclidean distances of rows, principal
+        components, which is the same), principal components of X, normal numbers, or an array of
+        shape (n_samples, n_components), in units of the distances.
+    max_iter : int, default=300
+        Largest number of iterations.
+    tol : float, default=1e-5
+        The solve ends when the Frobenius norm of the projected gradient is at most this, with
+        distances of root mean square 1 (for losses without a scale of their own).
+    memory_size : int, default=10
+        Number of past steps that the quasi-Newton matrix is built from.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the pairs drawn, landmarks, anchors and random starting points. With an integer, fits
+        of the same data on one machine are equal to the last bit, for any number of threads.
+    n_jobs : int, default=None
+        Limit on the number of threads; None is torch's number. Where shortest paths are searched
+        by Dijkstra's algorithm, the number of joblib's workers.
+    device : None, str or torch.device, default=None
+        Where to solve. None is the CPU; "auto" takes a GPU if there is one.
+    callbacks : list of callable, default=None
+        Called after every iteration with a state that has `iteration`, `X`, `value` and
+        `residual_norm`, in the solver's units; returning True ends the solve.
+    verbose : int, default=0
+        1 shows progress bars.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The embedding, in the float dtype of X, in units of the distances times ``scale_``.
+    stress_ : float
+        Normalised stress, :math:`\sqrt{\sum w (d - \delta)^2 / \sum w \delta^2}`, with the
+        distances as scaled: 0 is perfect, and the units do not matter. Without weights this is
+        what ``sklearn.manifold.MDS(normalized_stress=True)`` reports.
+    distortion_ : float
+        Average distortion: the mean loss.
+    distances_ : ndarray of shape (n_pairs,)
+        Original distances of the pairs, in units of the metric or graph.
+    edges_ : ndarray of shape (n_pairs, 2)
+        The pairs.
+    pair_weights_ : ndarray of shape (n_pairs,) or None
+        Their weights; None if none were given.
+    scale_ : float
+        What distances were multiplied by: 1, or under "standardized" the factor that brings their
+        root mean square to that of a standardized embedding.
+    n_unreachable_ : int
+        Pairs left out because no path joins them, or no distance was given.
+    residual_norm_ : float
+        Frobenius norm of the projected gradient.
+    n_iter_ : int
+        Number of iterations.
+    history_ : dict of ndarray
+        ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration,
+        the starting point first.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, if X had string names.
+
+    See Also
+    --------
+    PreserveNeighbors : Keeps neighbours rather than distances.
+    skmde.MDE : The problem itself, for pairs and functions of one's own.
+
+    References
+    ----------
+    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.3 (original
+    distances), 4.2 (losses), 4.3.2 (graph distances), 6.1 (solver) and 2.4.2 (unseen items).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skmde import PreserveDistances
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> estimator = PreserveDistances(loss="squared", random_state=0).fit(X[:500])
+    >>> estimator.embedding_.shape
+    (500, 2)
+    >>> round(float(estimator.stress_), 2)
+    0.33
+    >>> estimator.transform(X[500:510]).shape
+    (10, 2)
+    """
+
+    _square = ("precomputed", "graph")
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "loss": [StrOptions(set(NAMED)), Loss, callable],
+        "metric": [str, callable],
+        "metric_params": [dict, None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "max_path_length": [Interval(Real, 0, None, closed="neither"), None],
+        "max_pairs": [Interval(Real, 1, None, closed="left")],
+        "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
+        "constraint": [StrOptions({"centered", "standardized"}), Constraint, type, None],
+        "init": [StrOptions({"classical", "pca", "random"}), "array-like", torch.Tensor],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "memory_size": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "device": [str, torch.device, None],
+        "callbacks": ["array-like", None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        loss="absolute",
+        metric="euclidean",
+        metric_params=None,
+        n_neighbors=None,
+        max_path_length=None,
+        max_pairs=50_000_000,
+        neighbors_algorithm="auto",
+        constraint=None,
+        init="classical",
+        max_iter=300,
+        tol=1e-5,
+        memory_size=10,
+        random_state=None,
+        n_jobs=None,
+        device=None,
+        callbacks=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.loss = loss
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_neighbors = n_neighbors
+        self.max_path_length = max_path_length
+        self.max_pairs = max_pairs
+        self.neighbors_algorithm = neighbors_algorithm
+        self.constraint = constraint
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory_size = memory_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = device
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    @fit_context
+    def fit(self, X, y=None, pair_weights=None):
+        """Take the distances of pairs of samples and embed the samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; or a matrix of distances or a graph, as `metric` says.
+        y : None
+            Ignored.
+        pair_weights : array-like or sparse matrix of shape (n_samples, n_samples), default=None
+            Weight of each pair, symmetric and at least 0; a pair of weight 0, or that a sparse
+            matrix does not store, is left out.
+
+        Returns
+        -------
+        self : PreserveDistances
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X or a parameter makes no problem; the message says why.
+
+        Warns
+        -----
+        UserWarning
+            If distances, lengths or weights are not symmetric; averages are used.
+        ConvergenceWarning
+            If the solver found no finite solution.
+        """
+        with self._all_or_nothing():
+            self._fit(X, pair_weights)
+        return self
+
+    def _fit(self, X, pair_weights):
+        random_state = self.random_state
+        if random_state is None:
+            random_state = np.random.RandomState()  # seeded by the system
+        random_state = check_random_state(random_state)
+        rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+        device = resolve_device(self.device)
+        n_threads = count_threads(self.n_jobs)
+        loss = resolve_loss(self.loss)
+        constraint = resolve_constraint(self.constraint)
+        self._check_parameters()
+        with stage("distances"):
+            X, originals = self._original_distances(X, rng, device)
+            n = originals.n_items
+            self._check_size(n, constraint)
+            pairs, weights = weighted_pairs(originals, pair_weights, self.max_pairs, rng)
+        scale, unit, dtype = self._units(pairs.distances, loss, constraint, n)
+        with stage("init"):
+            start = self._starting_point(X, originals, pairs, rng, n_threads)
+        with stage("solve"):
+            problem = MDE(
+                n,
+                self.n_components,
+                pairs.edges,
+                loss,
+                constraint,
+                weights=None if weights is None else weights.astype(dtype),
+                deviations=scaled(pairs.distances, scale / unit, dtype),
+                device=device,
+                n_jobs=self.n_jobs,
+            )
+            embedding = problem.embed(
+                scaled(start, scale / unit, dtype),
+                tol=self.tol,
+                max_iter=self.max_iter,
+                memory_size=self.memory_size,
+                callbacks=self._callbacks(),
+                verbose=self.verbose,
+            )
+            squares = problem.average_distortion(distortion="squared")
+        embedding = embedding.cpu().double()
+        if isinstance(constraint, Anchored):
+            embedding = constraint.project(embedding)  # anchors to their last digit
+        embedding = unit * embedding.numpy()
+        if pairs.labels is not None and isinstance(constraint, Centered):
+            embedding = pack_components(embedding, pairs.labels, rescale=False)
+        self.embedding_ = embedding.astype(output_dtype(X), copy=False)
+        self.scale_ = scale
+        total = mean_square(pairs.distances, weights) * (scale / unit) ** 2
+        self.stress_ = float(np.sqrt(squares / total)) if total > 0 else 0.0
+        factor = 1.0 if unit == 1.0 else unit**loss.degree
+        self.distortion_ = problem.value * factor
+        self.residual_norm_ = problem.residual_norm * factor / unit
+        self.n_iter_ = problem.result.n_iter
+        self.history_ = problem.result.history.as_arrays()
+        self.history_["value"] *= factor
+        self.history_["residual_norm"] *= factor / unit
+        self._edges, self.distances_, self.pair_weights_ = pairs.edges, pairs.distances, weights
+        self.n_unreachable_ = pairs.n_unreachable
+        self._loss, self._unit = copy.copy(loss), unit
+        with stage("anchors"):
+            self._anchors = originals.choose_anchors(_MAX_ANCHORS, rng)
+            self._original = originals
+
+    @property
+    def edges_(self):
+        """The pairs, ``i < j``: shape (n_pairs, 2)."""
+        check_is_fitted(self)
+        return all_edges(len(self.embedding_)) if self._edges is None else self._edges
+
+    def _check_parameters(self):
+        """What scikit-learn's check of one parameter at a time cannot see."""
+        super()._check_parameters()
+        graph = self._is("graph")
+        if self._is_precomputed() and isinstance(self.init, str) and self.init == "pca":
+            raise ValueError(
+                f"init='pca' needs rows of data, but metric={self.metric!r} gives distances only; "
+                "use init='classical', 'random' or an array."
+            )
+        if graph and self.n_neighbors is not None:
+            raise ValueError(
+                f"metric='graph' takes X as the graph, so n_neighbors={self.n_neighbors} has no "
+                "meaning; leave it None."
+            )
+        if self.max_path_length is not None and not graph and self.n_neighbors is None:
+            raise ValueError(
+                f"max_path_length={self.max_path_length} limits shortest paths, but there are "
+                "none; set n_neighbors or metric='graph'."
+            )
+
+    def _original_distances(self, X, rng, device):
+        """X as checked, and its distances."""
+        if self._is("graph") and is_networkx(X):
+            X, _ = as_adjacency(X)
+            self.n_features_in_ = X.shape[0]
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            X = self._validated(X, reset=True)
+        paths = {"n_jobs": self.n_jobs, "verbose": self.verbose}
+        if self._is("graph"):
+            return X, GraphDistances(X, self.max_path_length, **paths)
+        if self.n_neighbors is not None:
+            return X, NeighborPaths(
+                X,
+                self.n_neighbors,
+                self.max_path_length,
+                metric=self.metric,
+                metric_params=self.metric_params,
+                algorithm=self.neighbors_algorithm,
+                random_state=rng,
+                device=device,
+                **paths,
+            )
+        if self._is("precomputed"):
+            return X, MatrixDistances(X)
+        return X, RowDistances(X, self.metric, self.metric_params, self.n_jobs)
+
+    def _units(self, distances, loss, constraint, n):
+        """What distances are multiplied by, the solver's unit of length, and its dtype."""
+        size = np.sqrt(mean_square(distances))
+        if not size > 0:
+            return 1.0, 1.0, np.float32
+        if isinstance(constraint, Standardized):
+            return constraint.natural_length(n, self.n_components) / size, 1.0, np.float32
+        # Another unit changes nothing but for a function or a set that has a length of its own.
+        if loss.degree is not None and isinstance(constraint, Centered):
+            return 1.0, float(size), np.float32
+        low, high = _PRECISE
+        return 1.0, 1.0, np.float32 if low < size < high else np.float64
+
+    def _starting_point(self, X, originals, pairs, rng, n_threads):
+        """In the units of the distances; float64."""
+        n, m = originals.n_items, self.n_components
+        if not isinstance(self.init, str):
+            start = given_start(as_host_array(self.init), n, m, movable=False)
+            return separate_coincident(start, rng).astype(np.float64)
+        by_rows = self.init == "classical" and isinstance(originals, RowDistances)
+        if self.init == "random":
+            start = rng.standard_normal((n, m))
+        elif self.init == "pca" or (by_rows and originals.is_euclidean):
+            start = filled_out(principal_scores(X, m, rng), rng)
+        else:
+            start = filled_out(landmark_start(originals, pairs.labels, m, rng, n_threads), rng)
+        return sized(start, pairs)
+
+    def transform(self, X):
+        """Place unseen samples among the training samples, which stay where they are.
+
+        Each sample goes where the average loss of its distances to a fixed set of training
+        samples, drawn by `fit` (all of them up to 1000), is least. Samples do not influence
+        each other, so a row's place does not depend on the rest of X. A sample that equals a
+        training sample, or is given at distance 0 from one, gets that sample's place; one
+        without any distance gets the centre.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            Samples; or, for ``metric="precomputed"`` and ``"graph"``, their distances to the
+            training samples, (n_new, n_samples), infinite or not stored where there is none.
+
+        Returns
+        -------
+        embedding : ndarray of shape (n_new, n_components)
+            In X's float dtype.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
+        ValueError
+            If X does not fit the training data.
+
+        References
+        ----------
+        Monograph, section 2.4.2 (incremental embedding).
+        """
+        check_is_fitted(self)
+        with cpu_by_default():
+            X = self._validated(X, reset=False)
+            return self._place(X)[0].astype(output_dtype(X), copy=False)
+
+    def _place(self, X):
+        """Places of unseen samples, float64, and their scaled distances to the anchors."""
+        D, twin = self._original.of_unseen(X)
+        D *= self.scale_
+        same = twin >= 0
+        places = np.empty((len(D), self.embedding_.shape[1]))
+        places[same] = self.embedding_[twin[same]]
+        if not same.all():
+            # In the units of the fit, which decide what a pair at distance 0 counts.
+            anchors = self.embedding_[self._anchors].astype(np.float64) / self._unit
+            places[~same] = self._unit * place_by_distances(
+                anchors,
+                D[~same] / self._unit,
+                self._loss,
+                n_threads=count_threads(self.n_jobs),
+            )
+        return places, D
+
+    def score(self, X, y=None):
+        """Minus the normalised stress of unseen samples: 0 is best.
+
+        Samples are placed by `transform`, and their distances from the training samples that place
+        them are compared with the original ones. The figure has no units and does not depend
+        on the loss, so it can compare losses, dimensions and constraints in a grid search.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            As for `transform`.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            At most 0.
+        """
+        check_is_fitted(self)
+        with cpu_by_default():
+            X = self._validated(X, reset=False)
+            places, D = self._place(X)
+        there = np.isfinite(D)
+        found = cdist(places, self.embedding_[self._anchors].astype(np.float64))
+        total = (D[there] ** 2).sum()
+        return -float(np.sqrt(((found - D)[there] ** 2).sum() / total)) if total > 0 else 0.0
