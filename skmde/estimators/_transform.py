@@ -131,16 +131,20 @@ def _place_chunk(anchors, size, indices, weights, penalties, repulsion, max_iter
         _drop_neighbors(indices, weights, slots, repulsive_weights)
         objective.add_terms(np.tile(items, rows), repulsive_weights, repulsive)
     starts, spread = _starting_points(anchors, indices, weights)
+    start = _best_start(objective, starts, max(size, 1.0))
     found = minimize_rows(
         objective,
-        _best_start(objective, starts, max(size, 1.0)),
+        start,
         radius=np.maximum(spread, 1e-2 * size),
         limit=_LEASH * max(size, 1.0),
         scale=size,
         tol=tol,
         max_iter=max_iter,
     )
-    return found.X, found.converged
+    # Where a distortion decreases for ever, a row would end at the leash: it stays at its start.
+    away = (found.X**2).sum(axis=1) > (0.99 * _LEASH * max(size, 1.0)) ** 2
+    found.X[away] = start[away]
+    return found.X, found.converged & ~away
 
 
 def place(
@@ -189,8 +193,7 @@ def place(
     -------
     X : ndarray of shape (q, m)
         Where the items are, float64. An item without neighbours is at the centre of the training
-        embedding. None is farther from that centre than 100 times the radius of the
-        embedding (or 100, if that is more), even where its distortion decreases for ever.
+        embedding. One whose distortion decreases for ever stays among its neighbours.
 
     Raises
     ------
@@ -262,9 +265,10 @@ def place(
     if not converged.all():
         warnings.warn(
             f"{np.count_nonzero(~converged)} of {converged.size} new items were placed where "
-            f"their distortion can still decrease: {max_iter} Newton steps were not enough, or "
-            "the distortion was infinite wherever it was tried. A smoother penalty, or one that "
-            "is finite everywhere, can be minimised more closely.",
+            f"their distortion can still decrease: {max_iter} Newton steps were not enough, "
+            "repulsion outweighs attraction however far away, or the distortion was infinite "
+            "wherever it was tried. A smoother penalty, one that attracts more, or one that is "
+            "finite everywhere can be minimised more closely.",
             ConvergenceWarning,
             stacklevel=2,
         )

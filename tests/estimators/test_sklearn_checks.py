@@ -9,7 +9,7 @@ from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skmde
-from skmde import PreserveNeighbors
+from skmde import PreserveDistances, PreserveNeighbors
 
 CONFIGURATIONS = [
     PreserveNeighbors(),
@@ -20,6 +20,12 @@ CONFIGURATIONS = [
     PreserveNeighbors(
         n_components=1, n_neighbors=3, metric="manhattan", init="random", max_distance=100.0
     ),
+    PreserveDistances(),
+    PreserveDistances(loss="squared", constraint="standardized"),
+    PreserveDistances(metric="precomputed"),
+    PreserveDistances(metric="graph"),
+    PreserveDistances(n_neighbors=4, init="random"),
+    PreserveDistances(n_components=1, init="pca", metric="manhattan", max_pairs=50),
 ]
 
 
@@ -46,21 +52,33 @@ MORE_CHECKS = [
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.filterwarnings("ignore:X has feature names")
 @pytest.mark.parametrize("name", MORE_CHECKS)
-@pytest.mark.parametrize("estimator", CONFIGURATIONS[:5], ids=repr)
+@pytest.mark.parametrize("estimator", CONFIGURATIONS, ids=repr)
 def test_checks_that_check_estimator_leaves_out(estimator, name):
     if "polars" in name:
         pytest.importorskip("polars")
     check = getattr(estimator_checks, name, None)
     if check is None:
         pytest.skip(f"scikit-learn {sklearn.__version__} has no {name}")
-    check("PreserveNeighbors", estimator)
+    check(type(estimator).__name__, estimator)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
-def test_tags(metric):
-    tags = get_tags(PreserveNeighbors(metric=metric))
-    assert tags.input_tags.pairwise == (metric == "precomputed")
-    assert tags.input_tags.positive_only == (metric == "precomputed")
+@pytest.mark.parametrize(
+    ("estimator", "square"),
+    [
+        (PreserveNeighbors(), False),
+        (PreserveNeighbors(metric="precomputed"), True),
+        (PreserveDistances(), False),
+        (PreserveDistances(metric="manhattan", n_neighbors=3), False),
+        (PreserveDistances(metric=max), False),
+        (PreserveDistances(metric="precomputed"), True),
+        (PreserveDistances(metric="graph"), True),
+    ],
+    ids=repr,
+)
+def test_tags(estimator, square):
+    tags = get_tags(estimator)
+    assert tags.input_tags.pairwise == square
+    assert tags.input_tags.positive_only == square
     assert tags.input_tags.sparse
     assert tags.transformer_tags.preserves_dtype == ["float64", "float32"]
     assert not tags.non_deterministic
