@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.datasets import load_digits
 
-from skmde import MDE, Anchored, PreserveNeighbors
+from skmde import MDE, Anchored, PreserveDistances, PreserveNeighbors
 from skmde.losses import LOSSES
 from skmde.metrics import trustworthiness
 from skmde.penalties import PENALTIES, Barrier
@@ -115,3 +115,26 @@ def test_a_tensor_on_the_gpu_is_input():
     on_host = PreserveNeighbors(random_state=0).fit_transform(X)
     on_gpu = PreserveNeighbors(random_state=0).fit_transform(torch.tensor(X).cuda())
     np.testing.assert_array_equal(on_gpu, on_host)
+
+
+@pytest.mark.parametrize("loss", ["absolute", "squared", lambda delta, d: (d - delta) ** 2])
+def test_all_pairs(loss):
+    deviations = np.random.default_rng(4).gamma(2.0, size=N * (N - 1) // 2)
+    values = []
+    for device in ("cpu", "cuda"):
+        mde = MDE(N, 2, None, loss, deviations=deviations, device=device)
+        solution = mde.embed(starts(), max_iter=100)
+        assert solution.device.type == device
+        values.append(mde.average_distortion())
+    assert values[1] == pytest.approx(values[0], rel=1e-3)
+
+
+def test_distances_of_digits():
+    X = load_digits().data[:600]
+    on_cpu, on_gpu = (
+        PreserveDistances(loss="squared", device=device, random_state=0).fit(X)
+        for device in ("cpu", "cuda")
+    )
+    assert on_gpu.stress_ == pytest.approx(on_cpu.stress_, rel=1e-3)
+    np.testing.assert_array_equal(on_gpu.edges_, on_cpu.edges_)
+    assert np.isfinite(on_gpu.transform(X[:5] + 0.1)).all()
