@@ -70,3 +70,45 @@ def test_sphere_example_draws_a_picture(tmp_path):
     picture = tmp_path / "sphere.png"
     assert "12 points on a sphere of radius 2" in _run("plot_sphere.py", "--output", picture)
     assert picture.read_bytes().startswith(PNG_SIGNATURE)
+
+
+@pytest.fixture(scope="module")
+def graph_drawings():
+    return runpy.run_path(str(EXAMPLES / "plot_graphs.py"))["monograph_drawings"]()
+
+
+def test_complete_graph_becomes_a_circle_under_the_cubic_penalty(graph_drawings):
+    (drawing,) = (d for d in graph_drawings if d.title.startswith("Complete graph"))
+    np.testing.assert_allclose(np.linalg.norm(drawing.places, axis=1), np.sqrt(2), rtol=1e-3)
+    angles = np.sort(np.arctan2(*drawing.places.T))
+    np.testing.assert_allclose(np.diff(angles), 2 * np.pi / 20, rtol=0.03)
+
+
+def test_dodecahedron_is_a_spectral_layout_under_the_quadratic_penalty(graph_drawings):
+    (drawing,) = (d for d in graph_drawings if d.title.startswith("Dodecahedron"))
+    i, j = np.array(drawing.graph.edges).T
+    squares = ((drawing.places[i] - drawing.places[j]) ** 2).sum()
+    eigenvalue = 3 - np.sqrt(5)  # the smallest but 0, of the graph's Laplacian; three times there
+    assert squares == pytest.approx(20 * 2 * eigenvalue, rel=1e-5)
+
+
+def test_graphs_example_draws_its_pictures(tmp_path):
+    edges = [(k, k + 1) for k in range(59)] + [(k, k + 10) for k in range(50)]
+    network = tmp_path / "lattice.npz"
+    np.savez(network, edges=np.array(edges), section=np.repeat(list("abcdefghij"), 6))
+    pictures = tmp_path / "graphs.png", tmp_path / "network.png"
+    printed = _run(
+        "plot_graphs.py",
+        "--output",
+        pictures[0],
+        "--data",
+        network,
+        "--network-output",
+        pictures[1],
+    )
+    stresses = [float(figure) for figure in re.findall(r"loss, stress (\S+)", printed)]
+    assert len(stresses) == 7
+    assert max(stresses) < 0.4
+    assert "60 nodes, 1770 path lengths" in printed
+    for picture in pictures:
+        assert picture.read_bytes().startswith(PNG_SIGNATURE)
