@@ -9,6 +9,11 @@ endpoints of an edge, adds each to the other's row of the gradient, and sums the
 the pieces: what the kernel does, less its arithmetic. It runs on the same pieces and threads.
 The two are timed in turns; medians are shown.
 
+Two tables are for embeddings that keep distances, under the squared and the absolute loss. Sampled
+pairs are uniform, so hardly any two of them that follow each other share their second item. All
+pairs, the triangle ``i < j``, need no list: there the loop that only moves memory reads the
+original distances, and of every item it reads the place and writes the gradient, row after row.
+
 The last table solves the default problem and shows how much of the solve is spent in the
 objective.
 """
@@ -19,6 +24,7 @@ import argparse
 import itertools
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import _common as common
@@ -28,12 +34,14 @@ import torch
 from scipy.spatial import cKDTree
 
 from skmde._threads import run_pieces
+from skmde.core.all_pairs import AllPairs, AllPairsObjective
 from skmde.core.edges import EdgeList
 from skmde.core.objective import Objective
 from skmde.losses import LOSSES
 from skmde.penalties import PENALTIES, Barrier
 
 DEFAULT_PAIR = ("log1p", "log")
+DISTANCE_LOSSES = ("squared", "absolute")
 
 
 def arguments() -> argparse.Namespace:
@@ -43,6 +51,15 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--dimensions", type=int, nargs="+", default=[2, 3, 10, 100])
     p.add_argument("--repeat", type=int, default=15, metavar="N", help="timed calls; the median")
     p.add_argument("--dtype", choices=["float32", "float64"], default="float32")
+    p.add_argument("--n-pairs", type=int, default=5_000_000, help="sampled pairs of losses")
+    p.add_argument(
+        "--dense-items",
+        type=int,
+        nargs="+",
+        default=[2_000, 10_000],
+        help="numbers of items of which all pairs are taken; 10,000 have 50 million",
+    )
+    p.add_argument("--no-losses", action="store_true", help="leave losses of pairs out")
     p.add_argument("--no-functions", action="store_true", help="only the default penalties")
     p.add_argument("--no-solve", action="store_true", help="leave the solve out")
     return p.parse_args()
@@ -114,6 +131,37 @@ def move(X: Any, i: Any, j: Any, w: Any, start: int, stop: int, G: Any) -> float
 
 
 @numba.njit(nogil=True)
+def move_targets(X: Any, i: Any, j: Any, w: Any, t: Any, start: int, stop: int, G: Any) -> float:
+    """`move` in the plane, with original distances beside the weights."""
+    total = X.dtype.type(0)
+    for k in range(start, stop):
+        a, b = np.uintp(i[k]), np.uintp(j[k])
+        total += w[k] + t[k]
+        G[a, 0] += X[b, 0]
+        G[a, 1] += X[b, 1]
+        G[b, 0] += X[a, 0]
+        G[b, 1] += X[a, 1]
+    return total
+
+
+@numba.njit(nogil=True, fastmath=True)
+def move_triangle(XT: Any, t: Any, start: int, stop: int, GT: Any) -> float:
+    """Read the distances of all later items to each item, and pass over their places."""
+    m, n = XT.shape
+    total = XT.dtype.type(0)
+    for i in range(start, stop):
+        own = i * (2 * n - i - 1) // 2
+        targets = t[own : own + n - i - 1]
+        for k in range(targets.shape[0]):
+            total += targets[k]
+        for q in range(m):
+            x, g = XT[q, i + 1 :], GT[q, i + 1 :]
+            for k in range(x.shape[0]):
+                g[k] += x[k]
+    return total
+
+
+@numba.njit(nogil=True)
 def add_up(parts: Any, start: int, stop: int, out: Any) -> None:
     for k in range(start, stop):
         out[k] = parts[0, k]
@@ -126,16 +174,33 @@ def add_up(parts: Any, start: int, stop: int, out: Any) -> None:
 
 def mover(objective: Objective, X: torch.Tensor, n_threads: int) -> Callable[[], Any]:
     """A call that moves the memory which the objective moves."""
-    edges, shape = objective.edges, tuple(X.shape)
+    edges = objective.edges
     x, i, j, w = (t.numpy() for t in (X, edges.i, edges.j, edges.weights))
     cuts = [(start, stop) for *_, start, stop, _ in objective._pieces]
-    parts = np.zeros((len(cuts), x.size), x.dtype)
-    bounds = np.linspace(0, x.size, 9).astype(int).tolist()
+    if edges.deviations is None:
+        return in_pieces(lambda *cut: move(x, i, j, w, *cut), cuts, x.shape, x.dtype, n_threads)
+    t = edges.deviations.numpy()
+    return in_pieces(
+        lambda *cut: move_targets(x, i, j, w, t, *cut), cuts, x.shape, x.dtype, n_threads
+    )
+
+
+def in_pieces(
+    move_one: Callable[[int, int, np.ndarray], float],
+    cuts: list[tuple[int, int]],
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    n_threads: int,
+) -> Callable[[], Any]:
+    """A call that moves every piece and adds the gradients of the pieces."""
+    size = int(np.prod(shape))
+    parts = np.zeros((len(cuts), size), dtype)
+    bounds = np.linspace(0, size, 9).astype(int).tolist()
 
     def call() -> None:
-        out = np.empty(x.size, x.dtype)
+        out = np.empty(size, dtype)
         run_pieces(
-            lambda number, start, stop: move(x, i, j, w, start, stop, parts[number].reshape(shape)),
+            lambda number, start, stop: move_one(start, stop, parts[number].reshape(shape)),
             [(number, *cut) for number, cut in enumerate(cuts)],
             n_threads,
         )
@@ -167,11 +232,15 @@ def measure(
     dtype = getattr(torch, args.dtype)
     X = problem.embedding(m, dtype)
     objective = Objective(edges, problem.n_items, m, dtype=dtype, n_threads=n_threads)
-    kernel, memory = in_turns(
-        [lambda: objective.value_and_gradient(X), mover(objective, X, n_threads)],
-        args.repeat if m < 50 else max(3, args.repeat // 3),
-    )
-    scale = 1e9 / len(edges)
+    calls = [lambda: objective.value_and_gradient(X), mover(objective, X, n_threads)]
+    repeat = args.repeat if m < 50 else max(3, args.repeat // 3)
+    return per_pair(calls, len(edges), repeat)
+
+
+def per_pair(calls: list[Callable[[], Any]], n_pairs: int, repeat: int) -> dict[str, float]:
+    """Nanoseconds per pair of the kernel and of the loop that only moves memory."""
+    kernel, memory = in_turns(calls, repeat)
+    scale = 1e9 / n_pairs
     return {
         "kernel_ns": kernel * scale,
         "memory_only_ns": memory * scale,
@@ -206,6 +275,53 @@ def every_function(problem: Problem, args: argparse.Namespace) -> list[dict[str,
                 row[f"m = {m}"] = measure(edges, problem, m, args.threads, args)["kernel_ns"]
             rows.append(row)
     print(f"every built-in function, ns per edge with {args.threads} threads")
+    common.show([list(row.values()) for row in rows], list(rows[0]))
+    return rows
+
+
+def sampled_losses(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Losses on pairs that were drawn uniformly, in the plane."""
+    dtype = getattr(torch, args.dtype)
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(args.n_items, size=(args.n_pairs, 2), dtype=np.int32)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    deviations = rng.uniform(0.1, 3.0, size=len(pairs))
+    X = torch.tensor(rng.standard_normal((args.n_items, 2)), dtype=dtype)
+    rows = []
+    for loss in DISTANCE_LOSSES:
+        edges = EdgeList.build(pairs, args.n_items, loss, deviations=deviations, dtype=dtype)
+        for n_threads in sorted({1, args.threads}):
+            objective = Objective(edges, args.n_items, 2, dtype=dtype, n_threads=n_threads)
+            calls = [partial(objective.value_and_gradient, X), mover(objective, X, n_threads)]
+            figures = per_pair(calls, len(pairs), args.repeat)
+            rows.append({"loss": loss, "n_pairs": len(pairs), "threads": n_threads, **figures})
+    print(f"sampled pairs of {args.n_items:,} items, m = 2")
+    common.show([list(row.values()) for row in rows], list(rows[0]))
+    return rows
+
+
+def dense_losses(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Losses on all pairs of fewer items, in the plane."""
+    dtype = getattr(torch, args.dtype)
+    rng = np.random.default_rng(0)
+    rows = []
+    for n in args.dense_items:
+        deviations = rng.uniform(0.1, 3.0, size=n * (n - 1) // 2)
+        X = torch.tensor(rng.standard_normal((n, 2)), dtype=dtype)
+        columns = X.T.contiguous().numpy()
+        for loss in DISTANCE_LOSSES:
+            pairs = AllPairs.build(n, loss, deviations=deviations, dtype=dtype)
+            assert isinstance(pairs, AllPairs)
+            move_one = partial(move_triangle, columns, pairs.deviations.numpy())
+            for n_threads in sorted({1, args.threads}):
+                objective = AllPairsObjective(pairs, 2, dtype=dtype, n_threads=n_threads)
+                cuts = [(start, stop) for _, start, stop in objective._pieces]
+                memory = in_pieces(move_one, cuts, columns.shape, columns.dtype, n_threads)
+                calls = [partial(objective.value_and_gradient, X), memory]
+                figures = per_pair(calls, len(pairs), args.repeat)
+                row = {"loss": loss, "n_items": n, "n_pairs": len(pairs), "threads": n_threads}
+                rows.append({**row, **figures})
+    print("all pairs, m = 2")
     common.show([list(row.values()) for row in rows], list(rows[0]))
     return rows
 
@@ -259,6 +375,9 @@ def main() -> None:
         "versions": {"torch": torch.__version__, "numba": numba.__version__},
         "default_penalties": default_penalties(problem, args),
     }
+    if not args.no_losses:
+        record["sampled_pairs"] = sampled_losses(args)
+        record["all_pairs"] = dense_losses(args)
     if not args.no_functions:
         record["functions"] = every_function(problem, args)
     if not args.no_solve:
