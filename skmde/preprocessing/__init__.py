@@ -1,26 +1,40 @@
-"""From data to edges: neighbours, weights, sampled pairs, graphs."""
+"""From data to edges: neighbours, weights, sampled pairs, graph distances, comparisons."""
 
+from skmde.preprocessing.comparisons import (
+    deviations_from_rankings,
+    neighbors_at_distance_two,
+    weights_from_triplets,
+)
 from skmde.preprocessing.distances import pair_distances
 from skmde.preprocessing.graphs import connected_components, pack_components
 from skmde.preprocessing.neighbors import NeighborIndex, nearest_neighbors
+from skmde.preprocessing.precomputed import precomputed_neighbors, precomputed_queries
 from skmde.preprocessing.sampling import (
     all_edges,
     deduplicate_edges,
     sample_dissimilar,
     sample_edges,
 )
+from skmde.preprocessing.shortest_paths import ShortestPaths, shortest_paths
 from skmde.preprocessing.weights import edges_from_graph, neighbor_graph
 
 __all__ = [
     "NeighborIndex",
+    "ShortestPaths",
     "all_edges",
     "connected_components",
     "deduplicate_edges",
+    "deviations_from_rankings",
     "edges_from_graph",
     "nearest_neighbors",
     "neighbor_graph",
+    "neighbors_at_distance_two",
     "pack_components",
     "pair_distances",
+    "precomputed_neighbors",
+    "precomputed_queries",
     "sample_dissimilar",
     "sample_edges",
+    "shortest_paths",
+    "weights_from_triplets",
 ]
