@@ -22,7 +22,12 @@ default_role = "literal"
 autosummary_generate = True
 # Public names belong to the package; where they are defined is nobody's business.
 autosummary_imported_members = True
-autodoc_default_options = {"members": True, "inherited-members": False}
+autodoc_default_options = {
+    "members": True,
+    "inherited-members": False,
+    # scikit-learn writes this method and its text, which points into scikit-learn's own manual.
+    "exclude-members": "set_fit_request",
+}
 numpydoc_show_class_members = False
 
 html_theme = "alabaster"
