@@ -65,7 +65,8 @@ class PreserveDistances(BaseEmbedding):
         "precomputed": X is a matrix of distances (n_samples, n_samples); what a sparse one stores
         are the pairs, zeros included, and infinity in a dense one leaves a pair out.
         "graph": X is a graph, a sparse matrix (n_samples, n_samples) of lengths of edges or a
-        networkx graph, and distances are those along shortest paths.
+        networkx graph (its "weight" is taken as a length; 1 where there is none), and distances are
+        those along shortest paths.
     metric_params : dict, default=None
         Further parameters of the metric.
     n_neighbors : int, default=None
@@ -438,6 +439,12 @@ class PreserveDistances(BaseEmbedding):
         Monograph, section 2.4.2 (incremental embedding).
         """
         check_is_fitted(self)
+        if is_networkx(X):
+            raise ValueError(
+                "transform takes distances to the training samples, (n_new, n_samples), not a "
+                "graph: unseen nodes have no other link to the embedding. Fit the larger graph "
+                "anew, or pass the lengths of the paths to the training nodes."
+            )
         with cpu_by_default():
             X = self._validated(X, reset=False)
             return self._place(X)[0].astype(output_dtype(X), copy=False)
