@@ -24,6 +24,8 @@ from skmde._distortion import (
     resolve_penalty,
 )
 
+_STRETCH = 1 << 20  # edges whose order is checked at a time
+
 Distortion = str | Penalty | Loss | Callable[..., torch.Tensor]
 
 
@@ -121,7 +123,7 @@ class EdgeList:
         side = np.zeros(p, dtype=np.int8)
         if w is not None and attract is not repel:
             side = (w < 0).astype(np.int8)
-        low, high = pairs.min(axis=1), pairs.max(axis=1)
+        low, high = (x.astype(np.int32) for x in (pairs.min(axis=1), pairs.max(axis=1)))
         # A plain callable may carry one parameter for each of its edges, in the caller's order.
         adapters = (CallablePenalty, CallableLoss)
         if isinstance(attract, adapters) or isinstance(repel, adapters):
@@ -144,9 +146,9 @@ class EdgeList:
             return torch.tensor(values, dtype=dtype, device=device)
 
         return cls(
-            i=torch.from_numpy(low.astype(np.int32)).to(device),
-            j=torch.from_numpy(high.astype(np.int32)).to(device),
-            weights=tensor(np.ones(p, dtype=np.float32) if w is None else w),
+            i=torch.from_numpy(low).to(device),
+            j=torch.from_numpy(high).to(device),
+            weights=torch.ones(p, dtype=dtype, device=device) if w is None else tensor(w),
             deviations=None if delta is None else tensor(delta),
             segments=segments,
             order=None if order is None else torch.from_numpy(order).to(device),
@@ -255,8 +257,18 @@ def resolve_functions(
 
 def _sorting_order(side: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
     """Permutation that sorts by (side, low, high), or None if they are sorted already."""
-    key = low.astype(np.int64) * (int(high.max()) + 1) + high
-    key += side.astype(np.int64) * (int(key.max()) + 1)
-    if (key[1:] >= key[:-1]).all():
+    n, p = int(high.max()) + 1, len(low)
+
+    def key(part: slice) -> np.ndarray:
+        out = side[part].astype(np.int64)
+        out *= n
+        out += low[part]
+        out *= n
+        out += high[part]
+        return out
+
+    # a stretch at a time: the keys of all edges are larger than the edges
+    stretches = (key(slice(k, k + _STRETCH + 1)) for k in range(0, p, _STRETCH))
+    if all((keys[1:] >= keys[:-1]).all() for keys in stretches):
         return None
-    return np.argsort(key, kind="stable")
+    return np.argsort(key(slice(None)), kind="stable")
