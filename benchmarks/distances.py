@@ -91,6 +91,7 @@ def summary(runs: list[dict[str, Any]], judge: Judge) -> dict[str, Any]:
         if stage in runs[0]["stages"]
     }
     return {
+        "runs": len(runs),
         "seconds": common.median([r["fit_seconds"] for r in runs]),
         "stages_s": stages,
         "peak_memory_mb": max(r["peak_memory_mb"] for r in runs),

@@ -48,7 +48,7 @@ def judge_of(edges: np.ndarray, n: int, count: int) -> layouts.Judge:
     import scipy.sparse
     from scipy.sparse.csgraph import dijkstra
 
-    from skmde.preprocessing.shortest_paths import shortest_paths
+    from skmde.preprocessing.paths import shortest_paths
 
     graph = scipy.sparse.csr_array((np.ones(len(edges)), edges.T), shape=(n, n))
     found = shortest_paths(graph, max_pairs=count, random_state=12345)
@@ -71,6 +71,7 @@ def summary(runs: list[dict[str, Any]], judge: layouts.Judge) -> dict[str, Any]:
 
     figures = judge(runs[0]["arrays"]["embedding"])
     return {
+        "runs": len(runs),
         "n_pairs": runs[0]["n_pairs"],
         "iterations": runs[0]["iterations"],
         "fit_s": common.median([r["fit_seconds"] for r in runs]),

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from skmde._device import cpu_by_default, resolve_device
-from skmde._distortion import resolve_loss, resolve_penalty
+from skmde._distortion import Penalty, resolve_loss, resolve_penalty
 from skmde._reductions import dot
 from skmde._threads import count_threads
 from skmde.constraints import Centered, Constraint, resolve_constraint
@@ -370,7 +370,8 @@ class MDE:
             An embedding; None means the problem's own.
         distortion : str, Penalty, Loss or callable, default=None
             Another function for the same pairs, weights and deviations: for example, "squared"
-            for the stress of an embedding found under another loss.
+            for the stress of an embedding found under another loss. Where there are deviations, a
+            name means a loss.
 
         Returns
         -------
@@ -380,8 +381,8 @@ class MDE:
         embedding = self._embedding(X)
         edges = self._edges
         if distortion is not None:
-            resolve = resolve_penalty if edges.deviations is None else resolve_loss
-            edges = edges.under(resolve(distortion))
+            penalty = edges.deviations is None or isinstance(distortion, Penalty)
+            edges = edges.under((resolve_penalty if penalty else resolve_loss)(distortion))
         functions = [segment.function for segment in edges.segments]
         if self.device.type == "cpu" and all(f.kernel_parameters() for f in functions):
             value, _ = self._objective(embedding.dtype, edges).value_and_gradient(embedding)
@@ -444,7 +445,7 @@ def _warn_if_failed(result: SolveResult) -> None:
     # slopes of d ** 1.5 where items coincide. Or the value itself is but rounding of positions.
     gain = norms[-1] * float(torch.linalg.matrix_norm(result.X))
     eps, value = torch.finfo(result.X.dtype).eps, abs(result.value)
-    settled = gain <= 30 * eps**0.5 * value or value <= 4 * eps * gain
+    settled = gain <= 30 * eps**0.5 * value or value <= 100 * eps * gain
     # Later on it is the kink of a loss, or rounding, that ends the solve.
     begun = result.n_iter > _FIRST_STEPS
     stuck = "no step" in result.reason and norms[-1] > 0.01 * norms[0] and not (settled or begun)

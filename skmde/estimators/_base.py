@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import time
 import warnings
 
@@ -190,6 +191,14 @@ def output_dtype(X):
         X = X[1]
     dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
     return np.dtype(np.float32) if dtype == np.float32 else np.dtype(np.float64)
+
+
+def physical_memory():
+    """Bytes of memory that this machine has; infinite where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return float("inf")
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import numpy as np
 
 from skmde.core.eigen import laplacian_embedding
 from skmde.estimators._pca import principal_scores
+from skmde.preprocessing._random import private_generator
 from skmde.preprocessing.graphs import connected_components, pack_components
 
 _WORK = 2e8  # stored entries times steps: a second or two
@@ -71,27 +72,36 @@ def random_start(n_samples, n_components, random_state):
     return rng.standard_normal((n_samples, n_components), dtype=np.float32)
 
 
-def given_start(init, n_samples, n_components, *, movable=True):
-    """An array from the user, checked.
-
-    If it may be moved, its mean is subtracted before it becomes float32, and a size so far from
-    1 that the penalties are flat or infinite there (root mean square below 1e-4 or above 1e4)
-    is brought to 1.
-    """
+def checked_start(init, n_samples, n_components):
+    """An array from the user: finite, float64, a copy."""
     if np.iscomplexobj(init):
         raise ValueError("init holds complex numbers; give real ones.")
-    start = np.array(init, dtype=np.float64)
+    try:
+        start = np.array(init, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"init must hold numbers: {error}.") from error
     if start.shape != (n_samples, n_components):
         raise ValueError(
             f"init must have shape ({n_samples}, {n_components}), one row per sample and one "
             f"column per component; got {start.shape}."
         )
-    largest = np.abs(start).max()
-    if not np.isfinite(largest):
+    wrong = np.count_nonzero(~np.isfinite(start))
+    if wrong:
         raise ValueError(
-            f"init holds {np.count_nonzero(~np.isfinite(start))} entries that are NaN or infinite; "
-            "replace them, or choose init='quadratic'."
+            f"init holds {wrong} entries that are NaN or infinite; replace them, or choose a "
+            "starting point by name."
         )
+    return start
+
+
+def given_start(init, n_samples, n_components, *, movable=True):
+    """An array from the user, checked; float32.
+
+    If it may be moved, its mean is subtracted first, and a size so far from 1 that the
+    penalties are flat or infinite there (root mean square below 1e-4 or above 1e4) is brought to 1.
+    """
+    start = checked_start(init, n_samples, n_components)
+    largest = np.abs(start).max()
     if movable:
         unit = float(largest) or 1.0
         shape = start / unit - (start / unit).mean(axis=0)
@@ -117,7 +127,7 @@ def separate_coincident(X, random_state):
     again = np.flatnonzero(first[inverse.ravel()] != np.arange(X.shape[0]))
     if again.size == 0:
         return X
-    rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+    rng = private_generator(random_state)
     X = X.copy()
     X[again] += (1e-4 * size) * rng.standard_normal((again.size, X.shape[1])).astype(X.dtype)
     return X

@@ -2,8 +2,8 @@
 
 Each class answers three questions for `PreserveDistances`: which pairs there are and how far apart
 they are, how far some items are from all others (for the starting point), and how far unseen items
-are from some fitted ones (for `transform`). After ``forget``, only the last is left, and only
-for those fitted items: that is the state that is kept.
+are from some fitted ones (for `transform`). After ``choose_anchors``, only the last is left, and
+only for those fitted items: that is the state that is kept.
 """
 
 from __future__ import annotations
@@ -14,23 +14,25 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from skmde.estimators._base import as_host_array
 from skmde.estimators._known_rows import KnownRows
 from skmde.preprocessing._adjacency import as_adjacency
 from skmde.preprocessing.distances import MetricDistances
 from skmde.preprocessing.graphs import connected_components
 from skmde.preprocessing.neighbors import nearest_neighbors
 from skmde.preprocessing.path_lengths import path_lengths
+from skmde.preprocessing.paths import shortest_paths
 from skmde.preprocessing.precomputed import (
     distances_to_training,
     precomputed_queries,
     symmetric_distances,
 )
 from skmde.preprocessing.sampling import all_edges, sample_edges
-from skmde.preprocessing.shortest_paths import shortest_paths
 
 _BLOCK_ENTRIES = 1 << 20
 _MAX_LENGTHS = 1 << 24  # path lengths kept for placing unseen items
 _FEW_PAIRS = 1 << 22
+_ALL_PATHS = 50_000_000
 _RANGE = (1e-30, 1e30)  # of float32, with room for squares of ratios
 
 
@@ -110,30 +112,43 @@ class MatrixDistances:
         else:
             self._matrix = symmetric_distances(X)
 
+    def restrict(self, weights):
+        """Leave out the pairs of weight 0, a sparse symmetric matrix."""
+        if sp.issparse(self._matrix):
+            rows, columns = _rows_of(self._matrix), self._matrix.indices
+            there = _entries(weights, rows, columns) > 0
+            entries = self._matrix.data[there], (rows[there], columns[there])
+            self._matrix = sp.csr_array(entries, shape=self._matrix.shape)
+            return
+        rows, columns = _rows_of(weights)[weights.data > 0], weights.indices[weights.data > 0]
+        kept = np.full(self._matrix.shape, np.inf)
+        kept[rows, columns] = self._matrix[rows, columns]
+        self._matrix = kept
+
     def pairs(self, max_pairs, rng):
         n = self.n_items
         every = n * (n - 1) // 2
         if sp.issparse(self._matrix):
             upper = sp.triu(self._matrix, 1, format="coo")
-            edges = np.stack([upper.row, upper.col], axis=1).astype(np.int32)
-            found = upper.data
-        elif every <= max_pairs:
-            edges, found = None, _condensed(self._matrix)
+            rows, columns, found = upper.row, upper.col, upper.data
+        elif _all_finite(self._matrix):
+            if every <= max_pairs:
+                return Pairs(None, _in_kept_dtype(_condensed(self._matrix)))
+            rows, columns = sample_edges(n, int(max_pairs), rng).T
+            found = self._matrix[rows, columns]
+            return Pairs(np.stack([rows, columns], axis=1), _in_kept_dtype(found))
         else:
-            edges = sample_edges(n, int(max_pairs), rng)
-            found = self._matrix[edges[:, 0], edges[:, 1]]
-        there = np.isfinite(found)
-        if not there.all():
-            edges = (all_edges(n) if edges is None else edges)[there]
-            found = found[there]
+            rows, columns = np.nonzero(np.triu(np.isfinite(self._matrix), 1))
+            found = self._matrix[rows, columns]
+        missing = every - len(found)
         if len(found) > max_pairs:
             kept = np.sort(rng.choice(len(found), int(max_pairs), replace=False, shuffle=False))
-            edges, found = edges[kept], found[kept]
+            rows, columns, found = rows[kept], columns[kept], found[kept]
         found = _in_kept_dtype(found)
-        if edges is None or len(edges) == every:
+        if len(found) == every:
             return Pairs(None, found)
-        missing = every - self._matrix.nnz // 2 if sp.issparse(self._matrix) else (~there).sum()
-        return Pairs(edges, found, _chains(edges, n), int(missing))
+        edges = np.stack([rows, columns], axis=1).astype(np.int32)
+        return Pairs(edges, found, _chains(edges, n), missing)
 
     def from_items(self, items):
         """Distances from some items to all: path lengths if some are not given."""
@@ -273,12 +288,7 @@ def weighted_pairs(originals, pair_weights, max_pairs, rng):
 
 def _weighted(originals, pair_weights, max_pairs, rng):
     n = originals.n_items
-    matrix, _ = as_adjacency(as_host_matrix(pair_weights), quantity="weight")
-    if matrix.shape[0] != n:
-        raise ValueError(
-            f"pair_weights must have shape ({n}, {n}), one row and column for each sample; got "
-            f"{matrix.shape}."
-        )
+    matrix = _checked_weights(pair_weights, n)
     if isinstance(originals, RowDistances):
         upper = sp.triu(matrix, 1, format="coo")
         kept = np.flatnonzero(upper.data > 0)
@@ -288,10 +298,18 @@ def _weighted(originals, pair_weights, max_pairs, rng):
         edges = np.stack([upper.row[kept], upper.col[kept]], axis=1).astype(np.int32)
         pairs, weights = originals.of_pairs(edges), upper.data[kept]
     else:
-        pairs = originals.pairs(max_pairs, rng)
+        paths = isinstance(originals, GraphDistances)
+        if not paths:
+            originals.restrict(matrix)
+        # Which pairs have a path is known after the search: draw from those with a weight then.
+        few = n * (n - 1) // 2 <= _ALL_PATHS
+        pairs = originals.pairs(np.inf if paths and few else max_pairs, rng)
         edges = all_edges(n) if pairs.edges is None else pairs.edges
-        weights = np.asarray(matrix[edges[:, 0], edges[:, 1]]).ravel()
-        kept = weights > 0
+        weights = _entries(matrix, edges[:, 0], edges[:, 1])
+        kept = np.flatnonzero(weights > 0)
+        if len(kept) > max_pairs:
+            kept = kept[rng.choice(len(kept), int(max_pairs), replace=False, shuffle=False)]
+            kept.sort()
         edges, weights = edges[kept], weights[kept]
         pairs = pairs._replace(edges=edges, distances=pairs.distances[kept])
     if len(edges) == n * (n - 1) // 2:
@@ -299,19 +317,39 @@ def _weighted(originals, pair_weights, max_pairs, rng):
     return pairs._replace(labels=_chains(edges, n)), weights
 
 
-def as_host_matrix(matrix):
-    """Anything array-like as an array; sparse matrices as they are."""
-    return matrix if sp.issparse(matrix) else np.asarray(matrix)
+def _checked_weights(pair_weights, n):
+    """The weights as a symmetric sparse matrix; an entry that is not stored is 0."""
+    weights = as_host_array(pair_weights)
+    if not sp.issparse(weights):
+        weights = np.asarray(weights)
+        weights = weights.astype(np.float64) if weights.dtype.kind == "O" else weights
+    if weights.shape != (n, n):
+        raise ValueError(
+            f"pair_weights must be square, of shape ({n}, {n}), one row and column for each "
+            f"sample; got {weights.shape}."
+        )
+    values = weights.data if sp.issparse(weights) else weights
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"pair_weights must hold real numbers; got dtype {values.dtype}.")
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "pair_weights must hold finite numbers, and has some that are NaN or infinite; set the "
+            "weight of a pair that is to be left out to 0."
+        )
+    return as_adjacency(weights, quantity="weight")[0]
 
 
-def mean_square(values, weights=None):
-    """Mean of the (weighted) squares in float64, without a large temporary array."""
+def root_mean_square(values, weights=None):
+    """Root of the (weighted) mean square, in float64, for numbers of any size."""
+    largest = float(values.max(initial=0.0))
+    if not largest > 0:
+        return 0.0
     total = 0.0
     for start in range(0, len(values), _BLOCK_ENTRIES):
         part = slice(start, start + _BLOCK_ENTRIES)
-        squares = values[part].astype(np.float64) ** 2
-        total += (squares if weights is None else squares * weights[part]).sum()
-    return total / len(values)
+        squares = (values[part].astype(np.float64) / largest) ** 2
+        total += float((squares if weights is None else squares * weights[part]).sum())
+    return largest * float(np.sqrt(total / len(values)))
 
 
 def scaled(values, factor, dtype):
@@ -339,6 +377,24 @@ def _choose(n_items, most, rng):
     return np.sort(rng.choice(n_items, min(n_items, most), replace=False, shuffle=False))
 
 
+def _rows_of(matrix):
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def _entries(matrix, rows, columns):
+    """Entries of a sparse matrix; scipy takes no empty lists of places."""
+    if len(rows) == 0:
+        return np.empty(0)
+    return np.asarray(matrix[rows, columns]).ravel()
+
+
+def _all_finite(matrix):
+    """Whether a square matrix is finite off the diagonal."""
+    diagonal = np.diagonal(matrix)
+    infinite = np.count_nonzero(~np.isfinite(matrix)) if matrix.dtype.kind == "f" else 0
+    return infinite == np.count_nonzero(~np.isfinite(diagonal))
+
+
 def _condensed(matrix):
     """The entries above the diagonal, row by row."""
     n = len(matrix)
@@ -359,6 +415,8 @@ def _finite_entries(matrix):
 
 def _chains(edges, n):
     """Labels of the components that the pairs make of n items, or None if there is one."""
+    if len(edges) == 0:
+        return np.arange(n)
     ones = np.ones(len(edges), np.int8)
     n_parts, labels = connected_components(sp.csr_array((ones, edges.T), shape=(n, n)))
     return labels if n_parts > 1 else None
@@ -368,8 +426,7 @@ def _count_nonzero(X):
     """Number of entries other than 0 in each row."""
     if not sp.issparse(X):
         return np.count_nonzero(X, axis=1)
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    return np.bincount(rows, weights=X.data != 0, minlength=X.shape[0])
+    return np.bincount(_rows_of(X), weights=X.data != 0, minlength=X.shape[0])
 
 
 def _nearest_stored(X):

@@ -16,27 +16,35 @@ from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_con
 from skmde._threads import count_threads
 from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.problem import MDE
-from skmde.estimators._base import BaseEmbedding, as_host_array, output_dtype, stage
-from skmde.estimators._distance_start import filled_out, landmark_start, sized
-from skmde.estimators._init import given_start, separate_coincident
+from skmde.estimators._base import (
+    BaseEmbedding,
+    as_host_array,
+    output_dtype,
+    physical_memory,
+    stage,
+)
+from skmde.estimators._distance_start import filled_out, landmark_start, sized, sized_if_wild
+from skmde.estimators._init import checked_start, separate_coincident
 from skmde.estimators._original_distances import (
     GraphDistances,
     MatrixDistances,
     NeighborPaths,
     RowDistances,
-    mean_square,
+    root_mean_square,
     scaled,
     weighted_pairs,
 )
 from skmde.estimators._pca import principal_scores
 from skmde.estimators._transform_distances import place_by_distances
 from skmde.losses import NAMED
+from skmde.penalties import Quadratic
 from skmde.preprocessing._adjacency import as_adjacency, is_networkx
 from skmde.preprocessing.graphs import pack_components
 from skmde.preprocessing.neighbors import ALGORITHMS
 from skmde.preprocessing.sampling import all_edges
 
 _MAX_ANCHORS = 1000  # training samples that place an unseen one
+_BYTES_PER_PAIR = 30  # at the peak of a fit, at least
 _PRECISE = (1e-6, 1e6)  # sizes, in the loss's own units, that float32 does well
 
 
@@ -111,9 +119,9 @@ class PreserveDistances(BaseEmbedding):
     embedding_ : ndarray of shape (n_samples, n_components)
         The embedding, in the float dtype of X, in units of the distances times ``scale_``.
     stress_ : float
-        Normalised stress, :math:`\sqrt{\sum w (d - \delta)^2 / \sum w \delta^2}`, with the
-        distances as scaled: 0 is perfect, and the units do not matter. Without weights this is
-        what ``sklearn.manifold.MDS(normalized_stress=True)`` reports.
+        Normalised stress, Kruskal's stress-1: :math:`\sqrt{\sum w (d - \delta)^2 / \sum w d^2}`,
+        with the original distances as scaled. 0 is perfect, and the units do not matter. Without
+        weights this is what ``sklearn.manifold.MDS(normalized_stress=True)`` reports.
     distortion_ : float
         Average distortion: the mean loss.
     distances_ : ndarray of shape (n_pairs,)
@@ -158,7 +166,7 @@ class PreserveDistances(BaseEmbedding):
     >>> estimator.embedding_.shape
     (500, 2)
     >>> round(float(estimator.stress_), 2)
-    0.33
+    0.34
     >>> estimator.transform(X[500:510]).shape
     (10, 2)
     """
@@ -172,7 +180,7 @@ class PreserveDistances(BaseEmbedding):
         "metric_params": [dict, None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "max_path_length": [Interval(Real, 0, None, closed="neither"), None],
-        "max_pairs": [Interval(Real, 1, None, closed="left")],
+        "max_pairs": [Interval(Real, 1, None, closed="both")],
         "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
         "constraint": [StrOptions({"centered", "standardized"}), Constraint, type, None],
         "init": [StrOptions({"classical", "pca", "random"}), "array-like", torch.Tensor],
@@ -277,10 +285,11 @@ class PreserveDistances(BaseEmbedding):
             X, originals = self._original_distances(X, rng, device)
             n = originals.n_items
             self._check_size(n, constraint)
+            self._check_memory(n)
             pairs, weights = weighted_pairs(originals, pair_weights, self.max_pairs, rng)
         scale, unit, dtype = self._units(pairs.distances, loss, constraint, n)
         with stage("init"):
-            start = self._starting_point(X, originals, pairs, rng, n_threads)
+            start = self._starting_point(X, originals, pairs, constraint, rng, n_threads)
         with stage("solve"):
             problem = MDE(
                 n,
@@ -301,7 +310,8 @@ class PreserveDistances(BaseEmbedding):
                 callbacks=self._callbacks(),
                 verbose=self.verbose,
             )
-            squares = problem.average_distortion(distortion="squared")
+            errors = problem.average_distortion(distortion="squared")
+            squares = problem.average_distortion(distortion=Quadratic())
         embedding = embedding.cpu().double()
         if isinstance(constraint, Anchored):
             embedding = constraint.project(embedding)  # anchors to their last digit
@@ -310,9 +320,10 @@ class PreserveDistances(BaseEmbedding):
             embedding = pack_components(embedding, pairs.labels, rescale=False)
         self.embedding_ = embedding.astype(output_dtype(X), copy=False)
         self.scale_ = scale
-        total = mean_square(pairs.distances, weights) * (scale / unit) ** 2
-        self.stress_ = float(np.sqrt(squares / total)) if total > 0 else 0.0
-        factor = 1.0 if unit == 1.0 else unit**loss.degree
+        # without any extent of the embedding there is nothing to relate an error to
+        self.stress_ = float(np.sqrt(errors / squares)) if squares > 0 else float(errors > 0)
+        with np.errstate(over="ignore", under="ignore"):
+            factor = 1.0 if unit == 1.0 else float(np.float64(unit) ** loss.degree)
         self.distortion_ = problem.value * factor
         self.residual_norm_ = problem.residual_norm * factor / unit
         self.n_iter_ = problem.result.n_iter
@@ -346,10 +357,27 @@ class PreserveDistances(BaseEmbedding):
                 f"metric='graph' takes X as the graph, so n_neighbors={self.n_neighbors} has no "
                 "meaning; leave it None."
             )
+        whole = self.max_pairs == np.inf or float(self.max_pairs).is_integer()
+        if isinstance(self.max_pairs, bool) or not whole:
+            raise ValueError(
+                f"max_pairs must be a whole number, or infinite for all pairs; got "
+                f"{self.max_pairs!r}."
+            )
         if self.max_path_length is not None and not graph and self.n_neighbors is None:
             raise ValueError(
                 f"max_path_length={self.max_path_length} limits shortest paths, but there are "
                 "none; set n_neighbors or metric='graph'."
+            )
+
+    def _check_memory(self, n):
+        """Pairs that cannot fit are an error before the work begins."""
+        n_pairs = min(self.max_pairs, n * (n - 1) // 2)
+        needed, there = _BYTES_PER_PAIR * n_pairs, physical_memory()
+        if needed > there:
+            raise ValueError(
+                f"{n_pairs:.3g} pairs would take about {needed / 1e9:.0f} GB, and this machine has "
+                f"{there / 1e9:.0f} GB; use max_pairs={int(0.5 * there / _BYTES_PER_PAIR):.1e} or "
+                "fewer."
             )
 
     def _original_distances(self, X, rng, device):
@@ -381,23 +409,30 @@ class PreserveDistances(BaseEmbedding):
 
     def _units(self, distances, loss, constraint, n):
         """What distances are multiplied by, the solver's unit of length, and its dtype."""
-        size = np.sqrt(mean_square(distances))
+        size = root_mean_square(distances)
         if not size > 0:
             return 1.0, 1.0, np.float32
         if isinstance(constraint, Standardized):
             return constraint.natural_length(n, self.n_components) / size, 1.0, np.float32
-        # Another unit changes nothing but for a function or a set that has a length of its own.
-        if loss.degree is not None and isinstance(constraint, Centered):
-            return 1.0, float(size), np.float32
+        # Another unit changes nothing but for a function or a set that has a length of its own; a
+        # subclass of a loss may be such a function.
+        degree = loss.degree if loss.kernel_parameters() is not None else None
+        if degree is not None and isinstance(constraint, Centered):
+            return 1.0, size, np.float32
         low, high = _PRECISE
         return 1.0, 1.0, np.float32 if low < size < high else np.float64
 
-    def _starting_point(self, X, originals, pairs, rng, n_threads):
+    def _starting_point(self, X, originals, pairs, constraint, rng, n_threads):
         """In the units of the distances; float64."""
         n, m = originals.n_items, self.n_components
         if not isinstance(self.init, str):
-            start = given_start(as_host_array(self.init), n, m, movable=False)
-            return separate_coincident(start, rng).astype(np.float64)
+            start = checked_start(as_host_array(self.init), n, m)
+            if isinstance(constraint, Centered):
+                largest = np.abs(start).max() or 1.0
+                start = sized_if_wild(
+                    largest * (start / largest - (start / largest).mean(0)), pairs
+                )
+            return separate_coincident(start, rng)
         by_rows = self.init == "classical" and isinstance(originals, RowDistances)
         if self.init == "random":
             start = rng.standard_normal((n, m))
@@ -491,6 +526,8 @@ class PreserveDistances(BaseEmbedding):
             X = self._validated(X, reset=False)
             places, D = self._place(X)
         there = np.isfinite(D)
+        if not there.any():
+            raise ValueError("X holds no distance to the training samples that place unseen ones.")
         found = cdist(places, self.embedding_[self._anchors].astype(np.float64))
-        total = (D[there] ** 2).sum()
-        return -float(np.sqrt(((found - D)[there] ** 2).sum() / total)) if total > 0 else 0.0
+        errors, total = ((found - D)[there] ** 2).sum(), (found[there] ** 2).sum()
+        return -float(np.sqrt(errors / total)) if total > 0 else -float(errors > 0)

@@ -8,6 +8,7 @@ from skmde.preprocessing.comparisons import (
 from skmde.preprocessing.distances import pair_distances
 from skmde.preprocessing.graphs import connected_components, pack_components
 from skmde.preprocessing.neighbors import NeighborIndex, nearest_neighbors
+from skmde.preprocessing.paths import ShortestPaths, shortest_paths
 from skmde.preprocessing.precomputed import precomputed_neighbors, precomputed_queries
 from skmde.preprocessing.sampling import (
     all_edges,
@@ -15,7 +16,6 @@ from skmde.preprocessing.sampling import (
     sample_dissimilar,
     sample_edges,
 )
-from skmde.preprocessing.shortest_paths import ShortestPaths, shortest_paths
 from skmde.preprocessing.weights import edges_from_graph, neighbor_graph
 
 __all__ = [

@@ -1,7 +1,5 @@
 """Placing unseen items among the items of a fixed embedding."""
 
-import warnings
-
 import numpy as np
 import pytest
 import torch

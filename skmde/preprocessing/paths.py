@@ -119,7 +119,7 @@ def shortest_paths(
     Examples
     --------
     >>> import numpy as np
-    >>> from skmde.preprocessing.shortest_paths import shortest_paths
+    >>> from skmde.preprocessing.paths import shortest_paths
     >>> chain = np.diag(np.ones(3), 1)
     >>> shortest_paths(chain).distances.tolist()
     [1.0, 2.0, 3.0, 1.0, 2.0, 1.0]

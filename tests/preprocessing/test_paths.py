@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 from scipy.sparse.csgraph import floyd_warshall
 from scipy.stats import chisquare
 
-from skmde.preprocessing import shortest_paths as module
+from skmde.preprocessing import paths as module
+from skmde.preprocessing.paths import shortest_paths
 from skmde.preprocessing.sampling import all_edges
-from skmde.preprocessing.shortest_paths import shortest_paths
 
 UNWEIGHTED, WEIGHTED = [2.0], [0.0, 0.5, 1.0, 3.25]
 
