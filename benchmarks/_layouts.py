@@ -108,7 +108,10 @@ class Judge:
         return np.sqrt(square)
 
     def __call__(self, X: np.ndarray) -> dict[str, float]:
-        """Average distortions, and sqrt(sum (d - delta)^2 / sum delta^2) as X is and rescaled."""
+        """Average distortions, and sqrt(sum (d - delta)^2 / sum delta^2) as X is and rescaled.
+
+        `kruskal` divides by sum d^2: `stress_` of scikit-learn and skmde.
+        """
         d, delta = self.distances(X), self.delta
         total = float((delta * delta).sum())
         residual = d - delta
@@ -119,6 +122,7 @@ class Judge:
         return {
             "stress": (square / total) ** 0.5,
             "stress_rescaled": (least / total) ** 0.5,
+            "kruskal": (square / max(float((d * d).sum()), 1e-300)) ** 0.5,
             "average_squared": square / len(delta),
             "average_absolute": float(np.abs(residual).mean()),
         }
