@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from scipy.sparse.csgraph import floyd_warshall
 from scipy.stats import chisquare
 
-from skmde.preprocessing import paths as module
+from skmde.preprocessing import _reachable_pairs, paths as module
 from skmde.preprocessing.paths import shortest_paths
 from skmde.preprocessing.sampling import all_edges
 
@@ -192,14 +192,14 @@ def test_memory_bound_changes_nothing(monkeypatch, lengths, n_jobs):
     expected = shortest_paths(graph, **arguments)
     check_sample(expected, table, 1000, 9)
     held = []
-    add = module._Kept.add
+    add = _reachable_pairs.Kept.add
 
     def spy(self, *args):
         add(self, *args)
         held.append(self._size)
 
-    monkeypatch.setattr(module, "_SLACK", 0)
-    monkeypatch.setattr(module._Kept, "add", spy)
+    monkeypatch.setattr(_reachable_pairs, "_SLACK", 0)
+    monkeypatch.setattr(_reachable_pairs.Kept, "add", spy)
     with joblib.parallel_config(backend="threading"):
         found = shortest_paths(graph, n_jobs=n_jobs, **arguments)
     assert max(held) <= 1500
@@ -260,17 +260,17 @@ def test_sample_of_integers(total):
     rng = np.random.default_rng(0)
     for count in {1, total // 4, total // 2, total // 2 + 1, total} if total < 2000 else {50_000}:
         if count:
-            found = module._sample(total, count, rng)
+            found = _reachable_pairs.sample(total, count, rng)
             assert len(found) == count and found[0] >= 0 and found[-1] < total
             assert (np.diff(found) > 0).all()
 
 
 def test_sample_of_integers_in_stretches(monkeypatch):
-    monkeypatch.setattr(module, "_DRAWS", 8)
+    monkeypatch.setattr(_reachable_pairs, "_DRAWS", 8)
     rng = np.random.default_rng(0)
     counts = np.zeros(60)
     for _ in range(2000):
-        found = module._sample(60, 15, rng)
+        found = _reachable_pairs.sample(60, 15, rng)
         assert (np.diff(found) > 0).all() and len(found) == 15
         counts[found] += 1
     statistic = ((counts - 500) ** 2).sum() / (500 * 0.75)
@@ -292,7 +292,7 @@ def test_sample_of_integers_is_drawn_anew_if_too_few_differ():
             return np.full_like(drawn, low) if self.n_calls == 1 else drawn
 
     rng = Unlucky()
-    found = module._sample(60, 15, rng)
+    found = _reachable_pairs.sample(60, 15, rng)
     assert rng.n_calls == 2 and len(np.unique(found)) == 15
 
 
