@@ -22,7 +22,9 @@ import warnings
 from numbers import Integral, Real
 
 from skmde.preprocessing._index import ALGORITHMS, NeighborIndex, check_rows
+from skmde.preprocessing._radius import all_within
 from skmde.preprocessing._selection import drop_far
+from skmde.preprocessing.distances import MetricDistances
 
 __all__ = ["ALGORITHMS", "NeighborIndex", "clamp_neighbors", "nearest_neighbors"]
 
@@ -141,7 +143,11 @@ def nearest_neighbors(
         device=device,
     ).fit(X)
     if n_neighbors is None:
-        indices, distances = index.radius_neighbors(max_distance)
+        if index.algorithm_ == "exact":
+            table = MetricDistances(metric, metric_params, n_jobs).fit(X)
+            indices, distances = all_within(table, max_distance)
+        else:
+            indices, distances = index.radius_neighbors(max_distance)
     else:
         indices, distances = index.kneighbors(None, k)
         if max_distance is not None:

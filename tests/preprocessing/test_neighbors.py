@@ -412,3 +412,23 @@ def test_pynndescent(tmp_path):
     np.testing.assert_array_equal(restored.kneighbors(Q, 6)[0], answer)
     # Wider than the graph that was built.
     assert index.kneighbors(None, 30)[0].min() >= 0
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
+def test_all_rows_within_a_radius_by_either_way(metric, monkeypatch):
+    X = np.random.default_rng(3).standard_normal((90, 4))
+    X[10] = X[11]
+    radius = {"euclidean": 1.5, "manhattan": 3.0, "cosine": 0.4}[metric]
+    expected = NeighborIndex(metric=metric, algorithm="exact").fit(X).radius_neighbors(radius)
+    monkeypatch.setattr("skmde.preprocessing._radius._BLOCK_ENTRIES", 700)  # several blocks
+    found = nearest_neighbors(X, None, metric=metric, max_distance=radius)[:2]
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-12)
+
+
+def test_too_many_rows_within_a_radius_are_an_error_at_once(monkeypatch):
+    monkeypatch.setattr("skmde.preprocessing._radius._MAX_ENTRIES", 1000)
+    X = np.random.default_rng(3).standard_normal((90, 4))
+    for algorithm in ("exact", "torch"):
+        with pytest.raises(ValueError, match=r"Within max_distance=50\.0, some of the 90 rows"):
+            nearest_neighbors(X, None, max_distance=50.0, algorithm=algorithm)
