@@ -113,7 +113,7 @@ def place_quadratic(
     values = np.asarray(values, dtype=np.float64)
     center, size, places = _units(values)
     graph = _graph(edges, weights, n_items)
-    loose, n_loose_parts = loose_items(graph, anchors)
+    loose, n_loose_parts = _loose(graph, anchors)
 
     X = np.zeros((n_items, values.shape[1]))
     X[anchors] = places
@@ -140,21 +140,25 @@ def place_quadratic(
     return QuadraticPlacement(X, residual, n_iter, loose, n_loose_parts)
 
 
-def loose_items(graph: Any, anchors: np.ndarray) -> tuple[np.ndarray, int]:
-    """Items of a graph that no chain of its entries joins to an anchor.
+def loose_items(edges: np.ndarray, n_items: int, anchors: np.ndarray) -> tuple[np.ndarray, int]:
+    """Items that no chain of pairs joins to an anchor.
 
     Parameters
     ----------
-    graph : sparse array of shape (n, n)
-        What is stored joins two items, zeros excepted.
+    edges : ndarray of shape (p, 2), int
+    n_items : int
     anchors : ndarray of int
 
     Returns
     -------
-    loose : ndarray of shape (n,), bool
+    loose : ndarray of shape (n_items,), bool
     n_parts : int
         Number of connected parts of these items.
     """
+    return _loose(_graph(edges, np.ones(len(edges)), n_items), anchors)
+
+
+def _loose(graph: Any, anchors: np.ndarray) -> tuple[np.ndarray, int]:
     n_parts, labels = sp.csgraph.connected_components(graph, directed=False)
     reached = np.zeros(n_parts, dtype=bool)
     reached[labels[anchors]] = True
