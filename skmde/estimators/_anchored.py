@@ -1,0 +1,507 @@
+"""Embeddings in which some items have given places."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+import torch
+from sklearn.utils import check_random_state
+
+from skmde._device import cpu_by_default, resolve_device
+from skmde._distortion import Loss, Penalty, resolve_loss, resolve_penalty
+from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
+from skmde._threads import count_threads
+from skmde.core.anchored_quadratic import loose_items
+from skmde.estimators._anchored_pairs import DistancePairs, NeighborPairs, WeightedPairs
+from skmde.estimators._anchored_problem import AnchoredProblem
+from skmde.estimators._anchored_start import distance_start, random_start
+from skmde.estimators._base import (
+    BaseEmbedding,
+    as_host_array,
+    checked_pair,
+    output_dtype,
+    stage,
+)
+from skmde.estimators._init import checked_start, separate_coincident
+from skmde.estimators._known_places import known_places
+from skmde.estimators._repulsion import repulsive_pairs
+from skmde.estimators._transform import place
+from skmde.losses import NAMED
+from skmde.penalties import PENALTIES
+from skmde.preprocessing._adjacency import as_adjacency, is_networkx
+from skmde.preprocessing.neighbors import ALGORITHMS
+from skmde.preprocessing.weights import edges_from_graph
+
+# Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.
+_N_REPULSIVE = 128
+
+
+class AnchoredMDE(BaseEmbedding):
+    r"""Minimum-distortion embedding of samples some of which have given places.
+
+    The places of the others, the free samples, minimise the average distortion
+
+    .. math:: \frac{1}{p} \sum_{(i, j)} w_{ij}\, p_{ij}(\|x_i - x_j\|)
+
+    over the pairs of neighbours, or of a given graph, that have a free sample. With the quadratic
+    penalty this is the quadratic placement problem, or the harmonic function of semi-supervised
+    learning: every free sample is at the weighted mean of its neighbours; it is solved exactly.
+    With a `loss` the pairs keep original distances instead.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Dimension of the embedding; None takes it from the places.
+    attractive_penalty : str, Penalty or callable, default="quadratic"
+        Penalty of pairs that attract; see :mod:`skmde.penalties`. A convex one that does not
+        decrease, such as "huber" or "cubic", has one minimum value, which the solver reaches from
+        any start; "linear", which has a kink at 0, within a percent or so.
+    repulsive_penalty : str, Penalty, callable or None, default=None
+        Penalty of pairs drawn from all others, with weight -1; None leaves them out.
+    repulsive_fraction : float, default=None
+        Number of repulsive pairs, as a multiple of the number of attractive ones; None is 1.
+    loss : str, Loss or callable, default=None
+        Loss of original distances, in place of penalties; see :mod:`skmde.losses`.
+    n_neighbors : int, default=None
+        Number of neighbours of each sample. None takes a share of 1% of all pairs, but at least
+        5 and at most 15; with a precomputed sparse graph, all that it stores; with
+        `max_distance`, every sample within it. With a loss, distances are those along shortest
+        paths in the graph of so many neighbours; None takes the distances themselves.
+    metric : str or callable, default="euclidean"
+        Any metric that scikit-learn or pynndescent names, or a function of two rows.
+        "precomputed": X holds distances, as for :class:`PreserveNeighbors`, or, with a loss, for
+        :class:`PreserveDistances`. "affinity": X is a graph, a sparse or dense matrix
+        (n_samples, n_samples) of weights, at least 0, or a networkx graph with weights; its
+        entries are the pairs. "graph", with a loss: X is a graph of lengths, and distances are
+        those along shortest paths.
+    metric_params : dict, default=None
+        Further parameters of the metric.
+    max_distance : float, default=None
+        Samples farther apart than this are no pair.
+    neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
+        How neighbours are searched; see :class:`PreserveNeighbors`.
+    init : {"auto", "random"} or array, default="auto"
+        Where the solver starts, if it is not exact: at the quadratic solution, or with a loss
+        at classical scaling laid over the anchors; or at an array of shape
+        (n_samples, n_components), in which the rows of anchors do not count.
+    max_iter : int, default=300
+        Largest number of iterations, if it is not exact.
+    tol : float, default=1e-5
+        The solve ends when the Frobenius norm of the gradient of the free samples is at most this.
+    memory_size : int, default=10
+        Number of past steps that the quasi-Newton matrix is built from.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the repulsive pairs, approximate neighbours and random starting points. With an
+        integer, fits of the same data on one machine are equal to the last bit, for any
+        number of threads.
+    n_jobs : int, default=None
+        Limit on the number of threads; None is torch's number.
+    device : None, str or torch.device, default=None
+        Where to solve, if it is not exact. None is the CPU; "auto" takes a GPU if there is one.
+    callbacks : list of callable, default=None
+        Called after every iteration with a state that has `iteration`, `X`, `value` and
+        `residual_norm`, in the solver's units; returning True ends the solve.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The embedding, in the float dtype of X; anchors have their places to the last bit of it.
+    anchors_ : ndarray of shape (n_anchors,)
+        The anchored samples, in ascending order.
+    forces_ : ndarray of shape (n_anchors, n_components)
+        Forces that keep the anchors in their places, minus the gradient of the average distortion:
+        the multipliers of the constraint. They sum to 0 at the solution.
+    edges_ : ndarray of shape (n_edges, 2)
+        Pairs of the problem that was solved, the attractive ones first. Pairs of two anchors are
+        not among them.
+    weights_ : ndarray of shape (n_edges,)
+        Their weights; negative for repulsive pairs, 1 with a loss.
+    distances_ : ndarray of shape (n_edges,) or None
+        Their original distances, with a loss.
+    n_loose_ : int
+        Number of free samples that no chain of (attractive) pairs joins to an anchor. They are
+        at the mean of the anchors, with a loss about it, unless repulsion drives them away.
+    distortion_ : float
+        Average distortion of the pairs; 0 if there are none.
+    residual_norm_ : float
+        Frobenius norm of its gradient in the free samples.
+    n_iter_ : int
+        Number of iterations: of L-BFGS, or of conjugate gradients; 1, as scikit-learn asks for,
+        where none was needed.
+    history_ : dict of ndarray
+        ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration of
+        L-BFGS, the starting point first; of an exact solution, that alone.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, if X had string names.
+
+    See Also
+    --------
+    AnchoredClassifier : Class labels instead of places.
+    skmde.Anchored : The constraint, for other estimators and for :class:`skmde.MDE`.
+
+    Notes
+    -----
+    Quadratic problems are solved in float64, others in the float dtype of X.
+
+    References
+    ----------
+    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.2 (anchored
+    embeddings), 3.1 (quadratic placement) and 5.2.2 (forces).
+
+    Examples
+    --------
+    The places of four samples of five are known, with an offset of 10:
+
+    >>> import numpy as np
+    >>> from skmde.estimators._anchored import AnchoredMDE
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
+    >>> y = np.array([10.0, 11.0, np.nan, 13.0, 14.0])
+    >>> estimator = AnchoredMDE(n_neighbors=2).fit(X, y)
+    >>> estimator.embedding_.ravel()
+    array([10., 11., 12., 13., 14.])
+    """
+
+    _square = ("precomputed", "affinity", "graph")
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "attractive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable],
+        "repulsive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable, None],
+        "repulsive_fraction": [Interval(Real, 0, None, closed="neither"), None],
+        "loss": [StrOptions(set(NAMED)), Loss, callable, None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "metric": [str, callable],
+        "metric_params": [dict, None],
+        "max_distance": [Interval(Real, 0, None, closed="neither"), None],
+        "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
+        "init": [StrOptions({"auto", "random"}), "array-like", torch.Tensor],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "memory_size": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "device": [str, torch.device, None],
+        "callbacks": ["array-like", None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        attractive_penalty="quadratic",
+        repulsive_penalty=None,
+        repulsive_fraction=None,
+        loss=None,
+        n_neighbors=None,
+        metric="euclidean",
+        metric_params=None,
+        max_distance=None,
+        neighbors_algorithm="auto",
+        init="auto",
+        max_iter=300,
+        tol=1e-5,
+        memory_size=10,
+        random_state=None,
+        n_jobs=None,
+        device=None,
+        callbacks=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.attractive_penalty = attractive_penalty
+        self.repulsive_penalty = repulsive_penalty
+        self.repulsive_fraction = repulsive_fraction
+        self.loss = loss
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.metric_params = metric_params
+        self.max_distance = max_distance
+        self.neighbors_algorithm = neighbors_algorithm
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory_size = memory_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = device
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = True
+        tags.target_tags.two_d_labels = True
+        return tags
+
+    @fit_context
+    def fit(self, X, y=None, anchors=None, anchor_values=None):
+        """Embed the samples, given the places of some.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; or distances or a graph, as `metric` says.
+        y : array-like of shape (n_samples, n_components) or (n_samples,)
+            Place of each sample, a row of NaN for one that is free. One-dimensional, it is the one
+            component.
+        anchors : array-like of int of shape (n_anchors,), default=None
+            Instead of `y`: the samples whose places are given.
+        anchor_values : array-like of shape (n_anchors, n_components), default=None
+            Their places.
+
+        Returns
+        -------
+        self : AnchoredMDE
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X, the places or a parameter make no problem; the message says why.
+
+        Warns
+        -----
+        UserWarning
+            If no chain of pairs joins some free samples to an anchor; or as
+            :class:`PreserveNeighbors` does.
+        ConvergenceWarning
+            If the solver found no finite solution.
+        """
+        with self._all_or_nothing():
+            self._fit(X, y, anchors, anchor_values)
+        return self
+
+    def _fit(self, X, y, anchors, anchor_values):
+        random_state = self.random_state
+        if random_state is None:
+            random_state = np.random.RandomState()  # seeded by the system
+        random_state = check_random_state(random_state)
+        rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+        device = resolve_device(self.device)
+        n_threads = count_threads(self.n_jobs)
+        self._check_parameters()
+        X = self._checked_input(X)
+        n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
+        name = f"This {type(self).__name__} estimator"
+        anchors, values = known_places(y, anchors, anchor_values, n, self.n_components, name)
+        with stage("pairs"):
+            pairs, problem = self._problem(X, anchors, values, rng, random_state, device)
+            attract = problem.weights > 0
+            loose, n_parts = loose_items(problem.edges[attract], n, anchors)
+            self._warn_if_loose(np.count_nonzero(loose), n_parts)
+        with stage("solve"):
+            if len(problem.edges) == 0 or problem.is_quadratic:
+                solution = problem.solve_exactly()
+            else:
+                start = self._starting_point(pairs, problem, rng, random_state, n_threads)
+                solution = problem.solve(
+                    start,
+                    output_dtype(X),
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    memory_size=self.memory_size,
+                    callbacks=self._callbacks(),
+                    verbose=self.verbose,
+                )
+        self.embedding_ = solution.X.astype(output_dtype(X), copy=False)
+        self.anchors_ = anchors
+        self.forces_ = -solution.gradient[anchors]
+        self.edges_, self.weights_ = problem.edges, problem.weights
+        self.distances_ = problem.distances
+        self.n_loose_ = int(np.count_nonzero(loose))
+        self.distortion_ = solution.value
+        self.residual_norm_ = problem.residual_norm(solution.gradient)
+        self.n_iter_, self.history_ = max(1, solution.n_iter), solution.history
+        # As they were at fit, whatever becomes of the parameters: what places unseen samples.
+        self._pairs, self._functions = pairs, copy.deepcopy(problem.functions)
+        if self.loss is not None:
+            pairs.settle(rng)
+            return
+        self._repulsive_items = np.sort(
+            random_state.choice(n, min(n, _N_REPULSIVE), replace=False)
+        ).astype(np.int32)
+        # as much as repels a training item on average
+        n_repulsive = np.count_nonzero(problem.weights < 0)
+        self._repulsion = 2.0 * n_repulsive / n / len(self._repulsive_items)
+
+    def _check_parameters(self):
+        """What scikit-learn's check of one parameter at a time cannot see."""
+        super()._check_parameters()
+        if self.loss is not None and self.repulsive_penalty is not None:
+            raise ValueError(
+                f"loss={self.loss!r} keeps distances, so there is no repulsive_penalty; got "
+                f"{self.repulsive_penalty!r}. Leave one of them None."
+            )
+        if self._is("graph") and self.loss is None:
+            raise ValueError(
+                "metric='graph' gives lengths of paths, which need a loss. For a graph whose "
+                "entries are weights use metric='affinity', for one of distances 'precomputed'."
+            )
+        if self._is("affinity") and self.loss is not None:
+            raise ValueError(
+                f"metric='affinity' gives weights, but loss={self.loss!r} needs distances; use "
+                "metric='precomputed' or 'graph'."
+            )
+        given = {"n_neighbors": self.n_neighbors, "max_distance": self.max_distance}
+        for name, number in given.items():
+            if number is not None and (
+                self._is("affinity") or (name == "n_neighbors" and self._is("graph"))
+            ):
+                raise ValueError(
+                    f"metric={self.metric!r} takes X as the graph, so {name}={number} has no "
+                    "meaning; leave it None."
+                )
+
+    def _checked_input(self, X):
+        """X as checked; a networkx graph as a sparse matrix."""
+        if isinstance(X, tuple) and self._is("precomputed") and self.loss is None:
+            X = checked_pair(X)
+            n = len(X[0])
+        elif is_networkx(X) and (self._is("graph") or self._is("affinity")):
+            X, _ = as_adjacency(X, quantity="length" if self._is("graph") else "weight")
+            n = X.shape[0]
+        else:
+            return self._validated(X, reset=True)
+        self.n_features_in_ = n
+        self.__dict__.pop("feature_names_in_", None)
+        return X
+
+    def _problem(self, X, anchors, values, rng, random_state, device):
+        """The source of the pairs, and the problem that they make."""
+        options = {
+            "metric": self.metric,
+            "metric_params": self.metric_params,
+            "algorithm": self.neighbors_algorithm,
+            "n_jobs": self.n_jobs,
+            "device": device,
+        }
+        distances = None
+        if self.loss is not None:
+            functions = resolve_loss(self.loss)
+            pairs = DistancePairs(
+                X, self.n_neighbors, self.max_distance, rng=rng, verbose=self.verbose, **options
+            )
+            edges, distances = pairs.edges, pairs.distances
+            weights = np.ones(len(edges))
+        else:
+            attract, repel = resolve_penalty(self.attractive_penalty), self.repulsive_penalty
+            repel = None if repel is None else resolve_penalty(repel)
+            functions = attract, repel
+            if self._is("affinity"):
+                pairs = WeightedPairs(X)
+            else:
+                options["random_state"] = random_state.randint(np.iinfo(np.int32).max)
+                pairs = NeighborPairs(X, self.n_neighbors, self.max_distance, **options)
+            edges, weights = edges_from_graph(pairs.graph)
+            if repel is not None and len(edges):
+                fraction = self.repulsive_fraction or 1.0
+                dissimilar = repulsive_pairs(pairs.graph, edges, fraction, random_state)
+                edges = np.concatenate([edges, dissimilar])
+                weights = np.concatenate([weights, np.full(len(dissimilar), -1, weights.dtype)])
+        n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
+        problem = AnchoredProblem(
+            n,
+            edges,
+            functions,
+            anchors,
+            values,
+            weights=weights,
+            distances=distances,
+            device=device,
+            n_jobs=self.n_jobs,
+        )
+        return pairs, problem
+
+    def _warn_if_loose(self, n_loose, n_parts):
+        if n_loose:
+            warnings.warn(
+                f"No chain of pairs joins {n_loose} free samples, in {n_parts} connected parts, to "
+                "an anchor: nothing says where they belong, so they are put at the mean of the "
+                "anchors. Anchor one sample of each part, or raise n_neighbors.",
+                UserWarning,
+                stacklevel=5,  # past fit and its decorator
+            )
+
+    def _starting_point(self, pairs, problem, rng, random_state, n_threads):
+        """In the units of the anchors' places; float64."""
+        if not isinstance(self.init, str):
+            shape = problem.n_items, problem.values.shape[1]
+            start = checked_start(as_host_array(self.init), *shape)
+        elif self.init == "random":
+            start = random_start(problem, rng)
+        elif self.loss is not None:
+            start = distance_start(pairs, problem, rng, n_threads)
+        else:
+            start = problem.place_quadratic().X
+        parted = self.loss is not None or self.repulsive_penalty is not None
+        return separate_coincident(start, random_state) if parted else start
+
+    def transform(self, X):
+        """Place unseen samples among the fitted samples, which stay where they are.
+
+        Each sample goes where its own average distortion to the fitted samples is least: under the
+        quadratic penalty, to the weighted mean of its neighbours. Samples do not influence each
+        other, so a row's place does not depend on the rest of X. A sample that equals a fitted
+        sample, or is at distance 0 from one, gets that sample's place; one without pairs gets
+        the mean of all places.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            Samples; or, for ``metric="precomputed"`` and ``"graph"``, their distances to the
+            fitted samples, (n_new, n_samples), and for "affinity" the weights of their pairs.
+
+        Returns
+        -------
+        embedding : ndarray of shape (n_new, n_components)
+            In X's float dtype.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
+        ValueError
+            If X does not fit the training data.
+
+        References
+        ----------
+        Monograph, section 2.4.2 (incremental embedding).
+        """
+        check_is_fitted(self)
+        with cpu_by_default():
+            if isinstance(X, tuple) and self._is("precomputed") and self.loss is None:
+                X = checked_pair(X)
+            else:
+                X = self._validated(X, reset=False)
+            n_threads = count_threads(self.n_jobs)
+            if isinstance(self._functions, Loss):
+                places = self._pairs.place(X, self.embedding_, self._functions, n_threads)
+            else:
+                places = self._place(*self._pairs.of_unseen(X), n_threads)
+            return places.astype(output_dtype(X), copy=False)
+
+    def _place(self, indices, weights, twin, n_threads):
+        """Places of unseen samples, given the pairs that attract them; float64."""
+        same = twin >= 0
+        places = np.empty((len(indices), self.embedding_.shape[1]))
+        places[same] = self.embedding_[twin[same]]
+        if not same.all():
+            places[~same] = place(
+                self.embedding_,
+                indices[~same],
+                weights[~same],
+                *self._functions,
+                self._repulsive_items,
+                self._repulsion,
+                n_threads=n_threads,
+            )
+        return places
