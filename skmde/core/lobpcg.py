@@ -16,6 +16,7 @@ run along the memory. Everything is in float64.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,6 +30,29 @@ _SETTLED = 1e-4  # relative decrease of the sum of eigenvalues that a step must 
 _QUIET_STEPS = 3  # steps in a row that brought less, before it counts as done
 _DEPENDENT = 1e-10  # part of a direction that is new, below which it is rounding
 _SHARE = 1 << 12  # positions per piece
+_FRESH = 25  # steps after which L X is computed anew, where the tolerance is tight
+
+
+@dataclass(frozen=True)
+class Ritz:
+    """What an iteration found.
+
+    Attributes
+    ----------
+    values : ndarray of shape (b,)
+        Increasing; the guards' follow those of the vectors asked for.
+    vectors : ndarray of shape (b, n)
+        Orthonormal rows.
+    n_iter : int
+        Number of steps.
+    converged : bool
+        Whether it ended before the largest number of steps.
+    """
+
+    values: Matrix
+    vectors: Matrix
+    n_iter: int
+    converged: bool
 
 
 def lobpcg(
@@ -42,31 +66,53 @@ def lobpcg(
 ) -> tuple[Matrix, Matrix]:
     """Approximate eigenvectors of the smallest eigenvalues beyond that of the constant vector.
 
+    Parameters and results are those of `iterate`, without the guards.
+    """
+    space = Space(degrees.shape[0], n_threads)
+    found = iterate(operator, lambda R: R / degrees, space, n_vectors, max_iter=max_iter, seed=seed)
+    return found.values[:n_vectors], found.vectors[:n_vectors]
+
+
+def iterate(
+    operator: Callable[[Matrix], Matrix],
+    precondition: Callable[[Matrix], Matrix],
+    space: Space,
+    n_vectors: int,
+    *,
+    max_iter: int,
+    seed: int,
+    tol: float | None = None,
+    smallest: float = 0.0,
+) -> Ritz:
+    """Approximate eigenvectors of the smallest eigenvalues, orthogonal to the space's null vectors.
+
     Parameters
     ----------
     operator : callable
         Maps vectors, the rows of an array (b, n), to L times each. L is symmetric and has the
-        constant vector as an eigenvector, as a Laplacian has.
-    degrees : ndarray of shape (n,)
-        Positive numbers that residuals are divided by: a Laplacian's diagonal, or ones.
+        null vectors of `space` as eigenvectors.
+    precondition : callable
+        Maps residuals, rows alike, to about the inverse of L times each: for a Laplacian, their
+        quotients by the vertex degrees.
+    space : Space
+        Where the vectors live.
     n_vectors : int
         Number of vectors, well below n.
     max_iter : int
-        Largest number of steps; fewer are taken once the eigenvalues have settled.
+        Largest number of steps.
     seed : int
         Seed of the random start.
-    n_threads : int
-        Threads; the result does not depend on it.
+    tol : float, optional
+        Stop when the norm of every residual ``L x - theta x`` is at most this, in units of the
+        largest of the wanted eigenvalues. None stops when the eigenvalues have settled.
+    smallest : float
+        Norm of a residual that is rounding; it counts as 0.
 
     Returns
     -------
-    eigenvalues : ndarray of shape (n_vectors,)
-        Increasing Ritz values.
-    vectors : ndarray of shape (n_vectors, n)
-        Orthonormal rows.
+    Ritz
     """
-    n = degrees.shape[0]
-    space = Space(n, n_threads)
+    n = space.n
     b = n_vectors + _GUARDS
     # Rows of S: X, R, P. The next step's are written beside this one's.
     S, LS, following, L_following = (np.empty((3 * b, n)) for _ in range(4))
@@ -76,12 +122,15 @@ def lobpcg(
     values, mix = space.rayleigh_ritz(V, LV, b)
     space.combine(mix, V, S[:b])
     space.combine(mix, LV, LS[:b])
-    quiet = 0
-    for _ in range(max_iter):
+    quiet, step = 0, 0
+    for step in range(1, max_iter + 1):
         R = np.multiply(values[:, None], S[:b], out=S[b : 2 * b])
         np.subtract(LS[:b], R, out=R)
-        R /= degrees
-        R[:] = space.centred(R)
+        if tol is not None:
+            worst = np.sqrt(max(space.products(r[None], r[None])[0, 0] for r in R[:n_vectors]))
+            if worst <= max(tol * np.abs(values[:n_vectors]).max(), smallest):
+                return Ritz(values, S[:b], step - 1, True)
+        R[:] = space.centred(precondition(R))
         LS[b : 2 * b] = operator(R)
         new_values, mix = space.rayleigh_ritz(S[:used], LS[:used], b)
         before, after = values[:n_vectors].sum(), new_values[:n_vectors].sum()
@@ -94,17 +143,34 @@ def lobpcg(
             X += P
         S, LS, following, L_following = following, L_following, S, LS
         used = 3 * b
-        quiet = quiet + 1 if before - after <= _SETTLED * abs(after) else 0
-        if quiet >= _QUIET_STEPS:
-            break
-    return values[:n_vectors], S[:n_vectors]
+        if tol is None:
+            quiet = quiet + 1 if before - after <= _SETTLED * abs(after) else 0
+            if quiet >= _QUIET_STEPS:
+                return Ritz(values, S[:b], step, True)
+        elif step % _FRESH == 0:  # before rounding adds up
+            S[:b] = space.centred(S[:b])
+            LS[:b] = operator(S[:b])
+            S[2 * b :] = space.centred(S[2 * b :])
+            LS[2 * b :] = operator(S[2 * b :])
+    return Ritz(values, S[:b], step, False)
 
 
 class Space:
-    """Linear algebra on vectors of length n that are rows, in pieces of fixed size."""
+    """Linear algebra on vectors of length n that are rows, in pieces of fixed size.
 
-    def __init__(self, n: int, n_threads: int) -> None:
+    Parameters
+    ----------
+    n : int
+    n_threads : int
+        Results do not depend on it.
+    null : ndarray of shape (c, n), optional
+        Orthonormal vectors that `centred` projects off; None is the constant one.
+    """
+
+    def __init__(self, n: int, n_threads: int, null: Matrix | None = None) -> None:
+        self.n = n
         self.n_threads = n_threads
+        self.null = null
         self._bounds = even_pieces(0, n, max(1, -(-n // _SHARE)))
 
     def products(self, A: Matrix, B: Matrix, *, symmetric: bool = False) -> Matrix:
@@ -128,10 +194,19 @@ class Space:
             self.n_threads,
         )
 
+    def without_null(self, A: Matrix) -> Matrix:
+        """Rows without their part along the null vectors."""
+        if self.null is None:
+            ones = np.ones((1, A.shape[1]))
+            centred: Matrix = A - self.products(A, ones) / A.shape[1]
+            return centred
+        along = np.empty_like(A)
+        self.combine(self.products(A, self.null), self.null, along)
+        return A - along
+
     def centred(self, A: Matrix) -> Matrix:
-        """Rows without their mean, scaled to length 1."""
-        ones = np.ones((1, A.shape[1]))
-        A = A - self.products(A, ones) / A.shape[1]
+        """Rows without their part along the null vectors, scaled to length 1."""
+        A = self.without_null(A)
         lengths = np.sqrt(np.array([self.products(a[None], a[None])[0, 0] for a in A]))
         scaled: Matrix = A / np.where(lengths > 0, lengths, 1.0)[:, None]
         return scaled
