@@ -1,0 +1,481 @@
+"""Quadratic MDE problems: spectral embeddings, solved to their global optimum."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from skmde._device import cpu_by_default
+from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
+from skmde._threads import count_threads
+from skmde.constraints import Centered, Standardized
+from skmde.core.eigen import fix_signs
+from skmde.core.spectral import SOLVERS, bottom
+from skmde.estimators._base import BaseEmbedding, checked_pair, output_dtype, stage
+from skmde.estimators._quadratic_gram import (
+    AllPaths,
+    DistanceProblem,
+    KernelProblem,
+    distance_problem,
+)
+from skmde.estimators._quadratic_local import LocallyLinearProblem
+from skmde.estimators._quadratic_pca import PrincipalProblem
+from skmde.estimators._quadratic_weights import (
+    GivenWeightsProblem,
+    LaplacianProblem,
+    Neighbors,
+)
+from skmde.exceptions import ConvergenceWarning
+from skmde.preprocessing.neighbors import ALGORITHMS
+
+_WEIGHTS = (
+    "laplacian",
+    "normalized_laplacian",
+    "pca",
+    "kernel_pca",
+    "lle",
+    "classical_mds",
+    "isomap",
+    "precomputed",
+)
+_OF_GRAM = ("pca", "kernel_pca", "classical_mds", "isomap")
+_OF_DISTANCES = ("laplacian", "normalized_laplacian", "classical_mds", "isomap")
+_N_NEIGHBORS = 15
+_FLAT = 1e-11  # part of the largest eigenvalue below which one is rounding
+_EQUAL = 1e-6  # relative gap of eigenvalues below which they count as repeated
+_FEW = 10_000  # samples; more get a tolerance that is enough to look at
+_TOLERANCES = (1e-7, 1e-3)
+
+
+class QuadraticMDE(BaseEmbedding):
+    r"""Spectral embeddings: quadratic minimum-distortion embedding, solved globally.
+
+    The embedding minimises the average distortion
+
+    .. math:: \frac{1}{p} \sum_{(i, j)} w_{ij}\, \|x_i - x_j\|^2 = \frac{1}{p} \mathrm{tr}\,X^T L X
+
+    over standardized embeddings: mean zero, :math:`X^T X = n I`. Its columns are
+    :math:`\sqrt{n}` times eigenvectors of L. Laplacian eigenmaps, PCA, kernel PCA, locally linear
+    embedding, classical multidimensional scaling and Isomap are such problems and differ in their
+    weights only.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the embedding: less than the number of samples, or 2.
+    weights : str, default="laplacian"
+        Which problem, with L and the number of pairs p:
+
+        - "laplacian": 2 for pairs that are neighbours of each other, 1 for pairs of which one
+          is a neighbour of the other; p is the number of such pairs.
+        - "normalized_laplacian": the same pairs, weights divided by the mean degree (a sample's
+          degree is the sum of its weights). The embedding Y is standardized in the degrees D:
+          with D divided by the mean degree, too, :math:`Y^T D 1 = 0` and :math:`Y^T D Y = n I`.
+          Eigenvalues are those of :math:`D^{-1/2} L D^{-1/2}`, from 0 to 2.
+        - "pca": inner products of the centred rows; :math:`L = -Y Y^T`; p is the number of all
+          pairs, n (n - 1) / 2, as in the next one and the last two.
+        - "kernel_pca": the centred kernel matrix; L is minus it.
+        - "lle": locally linear embedding, :math:`L = (I - W)^T (I - W)` for reconstruction weights
+          W; p is the number of pairs with an entry in L.
+        - "classical_mds": doubly centred squared distances; L is half of them.
+        - "isomap": the same with lengths of shortest paths in the graph of neighbours.
+        - "precomputed": X is the matrix of weights, dense or sparse, of any sign; p is the number
+          of pairs whose weight is not 0.
+    n_neighbors : int or None, default=15
+        Number of neighbours of each sample, for the weights "laplacian", "normalized_laplacian",
+        "lle" and "isomap". None takes all that precomputed neighbours store.
+    metric : str or callable, default="euclidean"
+        Any metric that scikit-learn or pynndescent names, or a function of two rows. "precomputed",
+        for weights of distances only ("laplacian", "normalized_laplacian", "classical_mds",
+        "isomap"): X is a matrix of distances, or, but for "classical_mds", a sparse graph or a pair
+        (indices, distances) of neighbour tables. "pca" and "kernel_pca" have no metric.
+    metric_params : dict, default=None
+        Further parameters of the metric.
+    neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
+        How neighbours are searched; see :class:`skmde.PreserveNeighbors`.
+    kernel : str or callable, default="linear"
+        Kernel of "kernel_pca", as in :class:`sklearn.decomposition.KernelPCA`; "precomputed": X is
+        the kernel matrix.
+    gamma : float, default=None
+        Coefficient of the kernels "rbf", "poly" and "sigmoid"; None is 1 / n_features.
+    degree : float, default=3
+        Degree of the kernel "poly".
+    coef0 : float, default=1
+        Constant of the kernels "poly" and "sigmoid".
+    kernel_params : dict, default=None
+        Parameters of a kernel that is a function.
+    constraint : {"standardized"}, default="standardized"
+        The problem has no other that makes sense.
+    solver : {"auto", "dense", "lanczos", "lobpcg", "lbfgs"}, default="auto"
+        How eigenvectors are found. "auto" decomposes small matrices and takes LOBPCG for all
+        others. The results of "auto" (up to 40 components), "lobpcg" and "lbfgs" are the same to
+        the last bit for any number of threads, as far as the matrix itself is: products of
+        kernels and data are BLAS's. "dense" and "lanczos" are equal to rounding.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    tol : float, default=None
+        Largest norm of the residuals of unit eigenvectors, in units of the largest of the
+        eigenvalues used. None is 1e-7 up to 10,000 samples, and 1e-3 beyond: eigenvalues are more
+        precise than that by far.
+    random_state : int, RandomState instance or None, default=None
+        Seeds approximate searches for neighbours.
+    n_jobs : int, default=None
+        Limit on the number of threads; None is torch's number (``torch.get_num_threads()``).
+    verbose : int, default=0
+        1 shows the progress of the search for shortest paths.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The embedding, in the float dtype of X; signs are fixed by rule. Columns for which there
+        is no usable eigenvalue are zero, with a warning.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of L, increasing: negative for inner products, of which the most negative
+        are the largest variances. 0 for columns that are zero.
+    dual_ : ndarray of shape (n_components, n_components)
+        The multiplier of the constraint, diagonal: n / p times the eigenvalues.
+    distortion_ : float
+        Average distortion: the trace of `dual_`, n / p times the sum of the eigenvalues.
+    n_pairs_ : int
+        The number p.
+    graph_ : csr_array of shape (n_samples, n_samples)
+        The weights, for graphs of neighbours, "lle" and "precomputed".
+    n_iter_ : int
+        Number of iterations; 1 for a matrix that was decomposed.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, if X had string names.
+
+    See Also
+    --------
+    skmde.PreserveNeighbors : Other penalties for the same graph.
+    skmde.PreserveDistances : Losses that compare distances.
+
+    Notes
+    -----
+    In a graph of several connected parts, vectors that are constant on each part have eigenvalue 0
+    and come first. The largest part is told from the others by the first of them, the next
+    largest from those that are smaller by the second, and so on; a warning says so.
+
+    The embedding is unique up to the signs, which are fixed, if the eigenvalues used differ from
+    each other and from the next one. A warning says if the next one is the same.
+
+    References
+    ----------
+    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: chapter 3 (quadratic
+    problems and historical examples), section 2.4.2 (unseen items).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skmde.estimators._quadratic import QuadraticMDE
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> estimator = QuadraticMDE(weights="pca").fit(X[:500])
+    >>> estimator.embedding_.shape
+    (500, 2)
+    >>> estimator.transform(X[500:510]).shape
+    (10, 2)
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "weights": [StrOptions(set(_WEIGHTS))],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "metric": [str, callable],
+        "metric_params": [dict, None],
+        "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
+        "kernel": [str, callable],
+        "gamma": [Interval(Real, 0, None, closed="left"), None],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "constraint": [StrOptions({"standardized"}), Standardized],
+        "solver": [StrOptions(set(SOLVERS))],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        weights="laplacian",
+        n_neighbors=15,
+        metric="euclidean",
+        metric_params=None,
+        neighbors_algorithm="auto",
+        kernel="linear",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        constraint="standardized",
+        solver="auto",
+        max_iter=1000,
+        tol=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.weights = weights
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.metric_params = metric_params
+        self.neighbors_algorithm = neighbors_algorithm
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.constraint = constraint
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _is_precomputed(self):
+        return self.weights in _OF_DISTANCES and self._is("precomputed")
+
+    def _callbacks(self):
+        return ()
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        kernel = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = (
+            self._is_precomputed()
+            or self.weights == "precomputed"
+            or (self.weights == "kernel_pca" and kernel)
+        )
+        return tags
+
+    @fit_context
+    def fit(self, X, y=None):
+        """Find the weights, and the best embedding for them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; or what `weights`, `metric` or `kernel` say.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : QuadraticMDE
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X or a parameter makes no problem; the message says why.
+
+        Warns
+        -----
+        UserWarning
+            If the graph is not connected, there are fewer usable eigenvalues than components, the
+            last one used is repeated, or `n_neighbors` exceeds the number of other samples.
+        ConvergenceWarning
+            If `max_iter` iterations were not enough.
+        """
+        with self._all_or_nothing():
+            self._fit(X)
+        return self
+
+    def _fit(self, X):
+        self._check_parameters()
+        X, n = self._training(X)
+        m = self.n_components
+        with stage("weights"):
+            problem = self._problem(X)
+        with stage("solve"):
+            known, form = problem.separating[:m], problem.form
+            found = bottom(
+                form,
+                min(m - len(known), form.null.shape[1] - len(form.null)),
+                self.solver,
+                tol=_TOLERANCES[n > _FEW] if self.tol is None else self.tol,
+                max_iter=self.max_iter,
+                n_threads=count_threads(self.n_jobs),
+            )
+        values = np.concatenate([np.zeros(len(known)), found.values])
+        vectors = np.concatenate([known, found.vectors])
+        if self.weights in _OF_GRAM:
+            # what does not lower the distortion is no direction of the data
+            kept = values < -max(problem.rounding, _FLAT * -values.min(initial=0.0))
+            values, vectors = values[kept], vectors[kept]
+        self._warn(problem, found, len(values))
+        embedding = np.zeros((n, m))
+        embedding[:, : len(values)] = problem.lift(vectors, values).T
+        self.embedding_ = fix_signs(embedding).astype(output_dtype(X), copy=False)
+        self.eigenvalues_ = np.zeros(m)
+        self.eigenvalues_[: len(values)] = values * problem.squared_unit
+        self.n_pairs_ = problem.n_pairs
+        self.dual_ = np.diag(n / problem.n_pairs * self.eigenvalues_)
+        self.distortion_ = float(np.trace(self.dual_))
+        self.n_iter_ = max(found.n_iter, 1)
+        self.__dict__.pop("graph_", None)
+        if problem.graph is not None:
+            self.graph_ = problem.graph
+        problem.form = problem.separating = None  # what placing does not need
+        self._fitted = problem
+
+    def _check_parameters(self):
+        """What scikit-learn's check of one parameter at a time cannot see."""
+        super()._check_parameters()
+        if self._is("precomputed") and self.weights in ("pca", "kernel_pca", "lle", "precomputed"):
+            advice = {
+                "kernel_pca": "Use kernel='precomputed' for a matrix of inner products.",
+                "precomputed": "X holds weights then; leave metric as it is.",
+            }.get(self.weights, "Use weights='classical_mds' for a matrix of distances.")
+            raise ValueError(
+                f"metric='precomputed' does not go with weights={self.weights!r}, which need "
+                f"more than distances. {advice}"
+            )
+
+    def _training(self, X):
+        """X, checked, and the number of samples."""
+        if self._is_pair(X):
+            X = checked_pair(X)
+            n = self.n_features_in_ = len(X[0])
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            X = self._validated(X, reset=True)
+            n = X.shape[0]
+        self._check_size(n, Centered())  # columns that find no room are zero
+        return X, n
+
+    def _is_pair(self, X):
+        return self._is_precomputed() and isinstance(X, tuple)
+
+    def _problem(self, X):
+        """The problem that `weights` names."""
+        if self.weights == "precomputed":
+            return GivenWeightsProblem(X, self.n_components, self.n_jobs)
+        if self.weights == "pca":
+            return PrincipalProblem(X, self.n_jobs)
+        if self.weights == "kernel_pca":
+            return KernelProblem(X, self.kernel, self._kernel_parameters(X), self.n_jobs)
+        if self.weights == "classical_mds":
+            given = self._is_precomputed()
+            return distance_problem(X, given, self.metric, self.metric_params, self.n_jobs)
+        random_state = self.random_state
+        if random_state is None:
+            random_state = np.random.RandomState()  # seeded by the system
+        n_neighbors = self.n_neighbors
+        if n_neighbors is None and not (self._is_precomputed() and not isinstance(X, np.ndarray)):
+            n_neighbors = _N_NEIGHBORS
+        search = {
+            "metric": self.metric,
+            "metric_params": self.metric_params,
+            "algorithm": self.neighbors_algorithm,
+            "random_state": check_random_state(random_state).randint(np.iinfo(np.int32).max),
+        }
+        if self.weights == "isomap":
+            paths = AllPaths(
+                X, n_neighbors, None, n_jobs=self.n_jobs, verbose=self.verbose, **search
+            )
+            return DistanceProblem(paths, self.n_jobs)
+        neighbors = Neighbors(X, n_neighbors, n_jobs=self.n_jobs, **search)
+        if self.weights == "lle":
+            return LocallyLinearProblem(X, neighbors, self.n_components)
+        normalized = self.weights == "normalized_laplacian"
+        return LaplacianProblem(neighbors, self.n_components, normalized, self.n_jobs)
+
+    def _kernel_parameters(self, X):
+        if callable(self.kernel):
+            return self.kernel_params or {}
+        gamma = 1 / X.shape[1] if self.gamma is None else self.gamma
+        return {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+
+    def _warn(self, problem, found, n_usable):
+        m = self.n_components
+        n_parts = len(problem.separating) + 1
+        if n_parts > 1:
+            more = " at least" if n_parts > m else ""
+            warnings.warn(
+                f"The graph has{more} {n_parts} connected parts. The first {min(m, n_parts - 1)} "
+                "columns of the embedding tell them apart and say nothing of what is within. "
+                "Raise n_neighbors, or embed the parts one by one.",
+                UserWarning,
+                stacklevel=5,
+            )
+        if n_usable < m:
+            warnings.warn(
+                f"Only {n_usable} eigenvalues are usable, fewer than n_components={m}; the other "
+                "columns of the embedding are zero. Use fewer components.",
+                UserWarning,
+                stacklevel=5,
+            )
+        elif n_parts <= m and found.following is not None:
+            last = found.values[-1]
+            size = max(abs(last), abs(found.following))
+            if found.following - last <= _EQUAL * size and size > _FLAT * problem.form.bound:
+                warnings.warn(
+                    f"Eigenvalues {m} and {m + 1} are the same, {last * problem.squared_unit:.6g}, "
+                    "so other embeddings are as good as this one. Change n_components to have "
+                    "all or none of them.",
+                    UserWarning,
+                    stacklevel=5,
+                )
+        if not found.converged:
+            warnings.warn(
+                f"The eigenvectors are not precise after max_iter={self.max_iter} iterations; "
+                "raise max_iter or tol, or use solver='dense' for few samples.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def transform(self, X):
+        """Place unseen samples in the embedding of the training samples.
+
+        Samples do not influence each other, so a row's place does not depend on the rest of X. A
+        sample that equals a training sample gets that sample's vector. All others, by `weights`:
+
+        - "pca": the linear projection, exact.
+        - "kernel_pca", "classical_mds", "isomap": Nystrom's extension, from the products with, or
+          the distances to, all training samples.
+        - "laplacian", "normalized_laplacian": the weighted mean of the nearest training samples,
+          where a sample's distortion to them is least.
+        - "lle": the combination of the nearest training samples that reconstructs its row.
+        - "precomputed": X holds weights (n_new, n_samples); the weighted mean of the training
+          samples. A row of zeros gets the mean of all.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            Samples; or distances, products or weights (n_new, n_samples), as for `fit`.
+
+        Returns
+        -------
+        embedding : ndarray of shape (n_new, n_components)
+            In X's float dtype.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
+        ValueError
+            If X does not fit the training data; or if given weights of an unseen sample sum to a
+            number that is not positive, so that no place is best.
+
+        References
+        ----------
+        Monograph, section 2.4.2 (incremental embedding).
+        """
+        check_is_fitted(self)
+        with cpu_by_default():
+            X = checked_pair(X) if self._is_pair(X) else self._validated(X, reset=False)
+            embedding = self.embedding_.astype(np.float64)
+            places = self._fitted.place(X, embedding, self.eigenvalues_)
+            return places.astype(output_dtype(X), copy=False)

@@ -1,0 +1,140 @@
+"""Principal components as a quadratic problem, without a matrix of all pairs.
+
+For centred rows Y, L = -Y Y^T has the eigenvalues of -Y^T Y, and its unit eigenvectors are
+Y v / sigma for the unit eigenvectors v of Y^T Y. Whichever of samples and features are fewer carry
+the iteration: products with Y and Y^T, or with Y^T Y itself if there are few features. Unseen rows
+go where the projection y^T v sqrt(n) / sigma puts them: scikit-learn's whitened projection, but
+for the factor sqrt(n / (n - 1)).
+
+Data is centred, and brought to unit size, in float64; then products of much float32 data are in
+float32.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from skmde._threads import count_threads
+from skmde.core.eigen import fix_signs
+from skmde.core.lobpcg import Space
+from skmde.core.spectral import QuadraticForm
+from skmde.preprocessing._scaling import Scaling
+
+_FEW_FEATURES = 4096  # whose products Y^T Y are kept
+_BLOCK_ROWS = 4096
+_LARGE = 1 << 32  # multiplications from which float32 data has products in float32
+_ROUNDING = {np.float32: 1e-7, np.float64: 1e-14}  # of the sum of eigenvalues
+
+
+class PrincipalProblem:
+    """Principal component analysis.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+    n_jobs : int or None
+    """
+
+    graph = None
+
+    def __init__(self, X, n_jobs):
+        self.n_items, self._d = X.shape
+        self.n_pairs = self.n_items * (self.n_items - 1) // 2
+        large = self.n_items * self._d**2 > _LARGE
+        self._dtype = np.float32 if X.dtype == np.float32 and large else np.float64
+        self._scaling = Scaling.fit(X, shift=not sp.issparse(X), scale=True)
+        self._X = sp.csr_array(X) if sp.issparse(X) else X
+        self._mean = np.zeros(self._d)
+        self._mean = sum(np.asarray(Y.sum(axis=0)).ravel() for Y in self._blocks()) / self.n_items
+        n_threads = count_threads(n_jobs)
+        self._by_samples = self.n_items < self._d
+        size = self.n_items if self._by_samples else self._d
+        self.separating = np.empty((0, size))
+        null = np.empty((0, size))
+        if self._by_samples:
+            null = np.full((1, size), 1 / np.sqrt(size))
+            apply = self._sample_product
+        elif self._d <= _FEW_FEATURES:
+            C, space = self._covariance(), Space(size, n_threads)
+            apply = lambda V: -space.products(V, C)  # noqa: E731
+        else:
+            apply = self._feature_product
+        bound = self._squared_size()
+        self.rounding = _ROUNDING[self._dtype] * bound
+        self.squared_unit = self._scaling.unit**2
+        self.form = QuadraticForm(apply=apply, null=null, bound=bound, precondition=lambda R: R)
+
+    def _blocks(self):
+        """Rows in units of the scaling, a block at a time; float64."""
+        for start in range(0, self._X.shape[0], _BLOCK_ROWS):
+            yield self._scaling.apply(self._X[start : start + _BLOCK_ROWS], np.float64)
+
+    def _centred_blocks(self):
+        for Y in self._blocks():
+            Y -= self._mean
+            yield Y.astype(self._dtype, copy=False)
+
+    def _squared_size(self):
+        total = 0.0
+        for Y in self._blocks():
+            squares = Y.multiply(Y).sum() if sp.issparse(Y) else np.einsum("ij,ij->", Y, Y)
+            total += float(squares)
+        return total
+
+    def _covariance(self):
+        C = np.zeros((self._d, self._d))
+        if sp.issparse(self._X):
+            for Y in self._blocks():
+                C += (Y.T @ Y).toarray()
+            return C - self.n_items * np.outer(self._mean, self._mean)
+        for Y in self._centred_blocks():
+            C += Y.T @ Y
+        return C
+
+    def _scores(self, V):
+        """Rows of V, vectors of the features, to rows of scores."""
+        shift = V @ self._mean
+        parts = [np.asarray(Y @ V.T) for Y in self._blocks()]
+        return np.ascontiguousarray(np.concatenate(parts).T) - shift[:, None]
+
+    def _loads(self, U):
+        """Rows of U, vectors of the samples, to rows of loads on the features."""
+        out, start = np.zeros((len(U), self._d)), 0
+        for Y in self._blocks():
+            stop = start + Y.shape[0]
+            out += np.asarray(Y.T @ np.ascontiguousarray(U[:, start:stop].T)).T
+            start = stop
+        return out - np.outer(U.sum(axis=1), self._mean)
+
+    def _sample_product(self, U):
+        return -self._scores(self._loads(U))
+
+    def _feature_product(self, V):
+        return -self._loads(self._scores(V))
+
+    def lift(self, vectors, values):
+        scale = 1 / np.sqrt(-values)[:, None]
+        if self._by_samples:
+            vectors = self._loads(vectors) * scale
+        self._projection = np.sqrt(self.n_items) * vectors * scale
+        rows = self._project(self._X)
+        signed = fix_signs(rows)
+        self._projection *= np.where((signed * rows).sum(axis=0) < 0, -1.0, 1.0)[:, None]
+        self._X = None
+        return signed.T
+
+    def _project(self, X):
+        X = sp.csr_array(X) if sp.issparse(X) else X
+        out = np.empty((X.shape[0], len(self._projection)))
+        shift = self._projection @ self._mean
+        P = np.ascontiguousarray(self._projection.T)
+        for start in range(0, len(out), _BLOCK_ROWS):
+            Y = self._scaling.apply(X[start : start + _BLOCK_ROWS], np.float64)
+            out[start : start + _BLOCK_ROWS] = np.asarray(Y @ P) - shift
+        return out
+
+    def place(self, X, embedding, eigenvalues):
+        places = np.zeros((X.shape[0], embedding.shape[1]))
+        places[:, : len(self._projection)] = self._project(X)
+        return places

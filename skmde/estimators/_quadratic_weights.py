@@ -1,0 +1,270 @@
+"""Quadratic problems of graphs: what L is, and where unseen items go.
+
+A problem is an object with
+
+- ``form``: the quadratic form whose bottom eigenvectors are wanted (:mod:`skmde.core.spectral`);
+- ``separating``: rows (s, n), unit eigenvectors of eigenvalue 0 that are known beforehand,
+  because they tell connected parts apart, at most `n_components`; the form leaves them out;
+- ``lift(vectors, values)``: columns of the embedding, as rows, from unit eigenvectors of the form;
+- ``n_items``, ``n_pairs`` (p), ``graph`` (sparse weights, or None);
+- ``squared_unit``: eigenvalues of the problem, in units of the form's;
+- ``place(X, embedding, eigenvalues)``: vectors of unseen items, float64.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+from skmde._threads import count_threads, even_pieces, run_pieces
+from skmde.core.kernels import _numba
+from skmde.core.spectral import QuadraticForm
+from skmde.estimators._known_rows import KnownRows
+from skmde.preprocessing.graphs import connected_components
+from skmde.preprocessing.neighbors import nearest_neighbors
+from skmde.preprocessing.precomputed import precomputed_queries
+from skmde.preprocessing.weights import neighbor_graph
+
+_ROWS = 2048  # rows of a sparse matrix that a thread takes at a time
+_SYMMETRY_TOLERANCE = 1e-5  # of the largest weight
+_ROUNDING = 1e-6  # relative error of a precomputed distance of 0
+
+
+class Neighbors:
+    """The nearest training items of training items and of unseen ones.
+
+    Parameters
+    ----------
+    X : ndarray, sparse matrix or pair of ndarray
+        Rows; or distances, for the metric "precomputed".
+    n_neighbors : int or None
+    **search : dict
+        Further arguments of :func:`~skmde.preprocessing.neighbors.nearest_neighbors`.
+    """
+
+    def __init__(self, X, n_neighbors, **search):
+        self.indices, self.distances, self._index = nearest_neighbors(X, n_neighbors, **search)
+        self.n_items, self.k = self.indices.shape
+        self._known = None if self._index is None else KnownRows(X)
+        # an unseen item at most this far away would be a neighbour of the training item
+        self.reach = np.where(self.indices >= 0, self.distances, 0.0).max(axis=1)
+
+    def of_unseen(self, X):
+        """Indices, distances, and the training item that each row is, or -1."""
+        if self._index is not None:
+            indices, distances = self._index.kneighbors(X, self.k)
+            return indices, distances, self._known.find(X)
+        indices, distances = precomputed_queries(X, self.k, n_train=self.n_items)
+        nearest = indices[:, 0]
+        # matrix products leave an item at a distance of rounding from itself
+        same = distances[:, 0] <= _ROUNDING * self.reach[nearest]
+        return indices, distances, np.where(same & (nearest >= 0), nearest, -1)
+
+
+class LaplacianProblem:
+    """The graph of nearest neighbours, with weights 2 (mutual) and 1.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+    n_components : int
+    normalized : bool
+        Whether the eigenvectors are those of D^{-1/2} L D^{-1/2}, and the embedding D^{-1/2} times
+        them.
+    n_jobs : int or None
+    """
+
+    squared_unit = 1.0
+
+    def __init__(self, neighbors, n_components, normalized, n_jobs):
+        self._neighbors = neighbors
+        self.graph = neighbor_graph(neighbors.indices, neighbors.distances)
+        self.n_items = neighbors.n_items
+        _check_pairs(self.graph)
+        self.n_pairs = self.graph.nnz // 2
+        self.form, self.separating, self._divisors = graph_form(
+            self.graph, n_components, normalized, n_jobs
+        )
+
+    def lift(self, vectors, values):
+        return lifted(vectors, self._divisors)
+
+    def place(self, X, embedding, eigenvalues):
+        indices, distances, twin = self._neighbors.of_unseen(X)
+        there = indices >= 0
+        mutual = distances <= self._neighbors.reach[indices]
+        weights = np.where(there, 1.0 + mutual, 0.0)
+        total = weights.sum(axis=1, keepdims=True)
+        places = np.zeros((len(indices), embedding.shape[1]))  # without neighbours: the mean
+        for column in range(indices.shape[1]):
+            places += weights[:, [column]] * embedding[indices[:, column]]
+        places /= np.where(total > 0, total, 1.0)
+        return with_twins(places, twin, embedding)
+
+
+class GivenWeightsProblem:
+    """Weights from the caller, of any sign.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, n)
+    n_components : int
+    n_jobs : int or None
+    """
+
+    squared_unit = 1.0
+
+    def __init__(self, X, n_components, n_jobs):
+        self.graph = symmetric_weights(X)
+        self.n_items = self.graph.shape[0]
+        _check_pairs(self.graph)
+        self.n_pairs = self.graph.nnz // 2
+        self.form, self.separating, _ = graph_form(self.graph, n_components, False, n_jobs)
+        self._known = KnownRows(X)
+
+    def lift(self, vectors, values):
+        return lifted(vectors)
+
+    def place(self, X, embedding, eigenvalues):
+        weights = sp.csr_array(X, dtype=np.float64)
+        total = np.asarray(weights.sum(axis=1)).ravel()
+        size = np.asarray(abs(weights).sum(axis=1)).ravel()
+        twin = np.where(size > 0, self._known.find(X), -1)
+        wrong = np.flatnonzero((total <= 0) & (size > 0) & (twin < 0))
+        if wrong.size:
+            raise ValueError(
+                f"The weights of unseen item {wrong[0]} to the training items sum to "
+                f"{total[wrong[0]]:.3g} ({wrong.size} such rows). It would be pushed away without "
+                "end; an unseen item needs weights whose sum is positive."
+            )
+        places = (weights @ embedding) / np.where(size > 0, total, 1.0)[:, None]
+        return with_twins(places, twin, embedding)
+
+
+def graph_form(graph, n_components, normalized, n_jobs):
+    """The Laplacian of a graph as a quadratic form.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Symmetric weights of any sign, no diagonal.
+    n_components : int
+        Columns of the embedding.
+    normalized : bool
+    n_jobs : int or None
+
+    Returns
+    -------
+    form : QuadraticForm
+    separating : ndarray of shape (s, n)
+        Eigenvectors that tell components apart; none if there are negative weights.
+    divisors : ndarray of shape (n,) or None
+        What the rows of an embedding are divided by: roots of the degrees, in units of the
+        mean degree.
+    """
+    n = graph.shape[0]
+    graph = graph.astype(np.float64)
+    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    sizes = np.asarray(abs(graph).sum(axis=1)).ravel()
+    sizes[sizes == 0] = 1.0
+    roots = np.ones(n)
+    if normalized:
+        roots = np.sqrt(sizes)
+        graph = sp.csr_array(sp.diags_array(1 / roots) @ graph @ sp.diags_array(1 / roots))
+        degrees = degrees / sizes
+        sizes = np.ones(n)
+    _, labels = connected_components(graph)
+    if (graph.data < 0).any():
+        labels = np.zeros(n, int)
+    separating = part_contrasts(labels, roots, n_components)
+    trivial = (roots / np.sqrt(roots @ roots))[None]
+    form = QuadraticForm(
+        apply=_laplacian_product(graph, degrees, n_jobs),
+        null=np.concatenate([trivial, separating]),
+        bound=2.0 * float(sizes.max()),
+        precondition=lambda R: R / sizes,
+    )
+    return form, separating, roots / np.sqrt(np.mean(roots**2)) if normalized else None
+
+
+def _laplacian_product(graph, degrees, n_jobs):
+    matrix = graph.indptr, graph.indices, graph.data, degrees
+    n = graph.shape[0]
+    bounds = even_pieces(0, n, max(1, n // _ROWS))
+    n_threads = count_threads(n_jobs)
+
+    def apply(vectors):
+        columns = np.ascontiguousarray(vectors.T)
+        out = np.empty_like(columns)
+        run_pieces(
+            lambda start, stop: _numba.laplacian_rows(*matrix, columns, start, stop, out),
+            bounds,
+            n_threads,
+        )
+        return np.ascontiguousarray(out.T)
+
+    return apply
+
+
+def part_contrasts(labels, roots, most):
+    """Orthonormal vectors, constant but for `roots` on each part, orthogonal to `roots`.
+
+    The first tells the largest part from all others, the second the second largest from those
+    that are smaller, and so on, up to `most` vectors.
+    """
+    parts = np.argsort(-np.bincount(labels), kind="stable")
+    rank = np.empty(len(parts), int)
+    rank[parts] = np.arange(len(parts))
+    rank = rank[labels]
+    weight = np.bincount(rank, roots**2)
+    rows = np.zeros((min(len(parts) - 1, most), len(labels)))
+    for k, row in enumerate(rows):
+        rest = weight[k + 1 :].sum()
+        row[:] = np.where(rank == k, rest, np.where(rank > k, -weight[k], 0.0)) * roots
+        row /= np.sqrt(row @ row)
+    return rows
+
+
+def lifted(vectors, divisors=None):
+    """Columns of a standardized embedding, as rows, from unit vectors."""
+    rows = np.sqrt(vectors.shape[1]) * vectors
+    return rows if divisors is None else rows / divisors
+
+
+def with_twins(places, twin, embedding):
+    """Rows that are training items get their vectors."""
+    places[twin >= 0] = embedding[twin[twin >= 0]]
+    return places
+
+
+def symmetric_weights(X):
+    """A matrix of weights as a symmetric csr_array without diagonal and zeros."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"X must be a square matrix, one row and one column for each item; got shape {X.shape}."
+        )
+    matrix = sp.csr_array(X, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    matrix = sp.csr_array(matrix - sp.diags_array(matrix.diagonal(), format="csr"))
+    gap = abs(matrix - matrix.T).max() if matrix.nnz else 0.0
+    if gap > _SYMMETRY_TOLERANCE * abs(matrix).max():
+        warnings.warn(
+            f"The weights are not symmetric (largest difference {gap:.3g}); using the average of "
+            "the two directions.",
+            UserWarning,
+            stacklevel=2,
+        )
+    matrix = sp.csr_array(matrix / 2 + matrix.T / 2)
+    matrix.eliminate_zeros()  # a weight of 0 is no pair
+    matrix.sort_indices()
+    return matrix
+
+
+def _check_pairs(graph):
+    if graph.nnz == 0:
+        raise ValueError(
+            "No two samples have a weight other than 0, so there is nothing to embed by. Give "
+            "more neighbours or more weights."
+        )
