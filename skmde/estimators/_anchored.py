@@ -278,6 +278,14 @@ class AnchoredMDE(BaseEmbedding):
         """
         with self._all_or_nothing():
             self._fit(X, y, anchors, anchor_values)
+        if self.n_loose_:
+            warnings.warn(
+                f"No chain of pairs joins {self.n_loose_} free samples, in {self._n_loose_parts} "
+                "connected parts, to an anchor: nothing says where they belong, so they are put at "
+                "the mean of the anchors. Anchor one sample of each part, or raise n_neighbors.",
+                UserWarning,
+                stacklevel=3,  # past the decorator
+            )
         return self
 
     def _fit(self, X, y, anchors, anchor_values):
@@ -296,8 +304,7 @@ class AnchoredMDE(BaseEmbedding):
         with stage("pairs"):
             pairs, problem = self._problem(X, anchors, values, rng, random_state, device)
             attract = problem.weights > 0
-            loose, n_parts = loose_items(problem.edges[attract], n, anchors)
-            self._warn_if_loose(np.count_nonzero(loose), n_parts)
+            loose, self._n_loose_parts = loose_items(problem.edges[attract], n, anchors)
         with stage("solve"):
             if len(problem.edges) == 0 or problem.is_quadratic:
                 solution = problem.solve_exactly()
@@ -420,16 +427,6 @@ class AnchoredMDE(BaseEmbedding):
             n_jobs=self.n_jobs,
         )
         return pairs, problem
-
-    def _warn_if_loose(self, n_loose, n_parts):
-        if n_loose:
-            warnings.warn(
-                f"No chain of pairs joins {n_loose} free samples, in {n_parts} connected parts, to "
-                "an anchor: nothing says where they belong, so they are put at the mean of the "
-                "anchors. Anchor one sample of each part, or raise n_neighbors.",
-                UserWarning,
-                stacklevel=5,  # past fit and its decorator
-            )
 
     def _starting_point(self, pairs, problem, rng, random_state, n_threads):
         """In the units of the anchors' places; float64."""
