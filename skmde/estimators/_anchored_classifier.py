@@ -1,0 +1,315 @@
+"""Semi-supervised classification: known labels are anchors, the others follow their neighbours."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+import torch
+from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from skmde._sklearn_compat import (
+    BaseEstimator,
+    Interval,
+    StrOptions,
+    check_is_fitted,
+    fit_context,
+)
+from skmde.estimators._anchored import AnchoredMDE
+from skmde.estimators._base import BaseEmbedding, as_host_array
+from skmde.preprocessing.neighbors import ALGORITHMS
+
+
+class AnchoredClassifier(ClassifierMixin, BaseEstimator):
+    r"""Classifier for data of which some labels are known.
+
+    Each class is a corner of a simplex, and a labelled sample is anchored at the corner of its
+    class. The others are placed by :class:`AnchoredMDE` with the quadratic penalty: each is at the
+    weighted mean of its neighbours, and its coordinates, which are at least 0 and sum to 1, are
+    the probabilities of the classes. A coordinate is also the chance that a random walk from
+    the sample over the graph of neighbours meets a label of that class first (the harmonic function
+    of Zhu, Ghahramani and Lafferty).
+
+    Parameters
+    ----------
+    n_neighbors : int, default=None
+        Number of neighbours of each sample; see :class:`AnchoredMDE`.
+    metric : str or callable, default="euclidean"
+        Any metric that scikit-learn or pynndescent names, or a function of two rows.
+        "precomputed": X holds distances. "affinity": X is a graph of weights.
+    metric_params : dict, default=None
+        Further parameters of the metric.
+    max_distance : float, default=None
+        Samples farther apart than this are no neighbours.
+    neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
+        How neighbours are searched; see :class:`PreserveNeighbors`.
+    random_state : int, RandomState instance or None, default=None
+        Seeds approximate neighbours.
+    n_jobs : int, default=None
+        Limit on the number of threads; None is torch's number.
+    device : None, str or torch.device, default=None
+        Where the neighbours are compared by the algorithm "torch".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The known labels, sorted.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Probabilities of the classes for the samples given to `fit`.
+    transduction_ : ndarray of shape (n_samples,)
+        Label of each sample given to `fit`: its own if known, else the most probable one.
+    embedding_estimator_ : AnchoredMDE
+        What placed them.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, if X had string names.
+
+    See Also
+    --------
+    AnchoredMDE : Places instead of labels, and other penalties.
+    sklearn.semi_supervised.LabelSpreading : Also lets given labels change.
+
+    References
+    ----------
+    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: section 2.4.2
+    (semi-supervised learning).
+    X. Zhu, Z. Ghahramani, J. Lafferty, *Semi-supervised learning using Gaussian fields and harmonic
+    functions*, 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from skmde.estimators._anchored_classifier import AnchoredClassifier
+    >>> X, labels = load_digits(return_X_y=True)
+    >>> y = np.full(1000, -1)
+    >>> y[:100] = labels[:100]
+    >>> classifier = AnchoredClassifier(n_neighbors=7).fit(X[:1000], y)
+    >>> bool(np.mean(classifier.transduction_[100:] == labels[100:1000]) > 0.9)
+    True
+    >>> bool(classifier.score(X[1000:], labels[1000:]) > 0.85)
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "metric": [str, callable],
+        "metric_params": [dict, None],
+        "max_distance": [Interval(Real, 0, None, closed="neither"), None],
+        "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "device": [str, torch.device, None],
+    }
+
+    def __init__(
+        self,
+        n_neighbors=None,
+        *,
+        metric="euclidean",
+        metric_params=None,
+        max_distance=None,
+        neighbors_algorithm="auto",
+        random_state=None,
+        n_jobs=None,
+        device=None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.metric_params = metric_params
+        self.max_distance = max_distance
+        self.neighbors_algorithm = neighbors_algorithm
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = device
+
+    # Input is read as every estimator here does; but a classifier transforms nothing.
+    _square = ("precomputed", "affinity")
+    _is = BaseEmbedding._is
+    _is_precomputed = BaseEmbedding._is_precomputed
+    _validated = BaseEmbedding._validated
+    _all_or_nothing = BaseEmbedding._all_or_nothing
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = tags.input_tags.positive_only = self._is_precomputed()
+        return tags
+
+    @fit_context
+    def fit(self, X, y):
+        """Give every sample probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; or distances or a graph, as `metric` says.
+        y : array-like of shape (n_samples,)
+            Label of each sample: -1, None or NaN where it is not known. Where None or NaN says
+            so, or where beside it there is one other number only, -1 is a label like others.
+
+        Returns
+        -------
+        self : AnchoredClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X, y or a parameter make no problem; the message says why.
+
+        Warns
+        -----
+        UserWarning
+            If no chain of neighbours joins some samples to a labelled one: they get the shares of
+            the classes among the known labels. If y is -1 and one other label: -1 is taken for
+            a class.
+        """
+        with self._all_or_nothing():
+            self._fit(X, y)
+        n_loose = self.embedding_estimator_.n_loose_
+        if n_loose:
+            warnings.warn(
+                f"No chain of neighbours joins {n_loose} samples to a labelled one, so they get "
+                "the shares of the classes among the known labels. Label more samples, or raise "
+                "n_neighbors.",
+                UserWarning,
+                stacklevel=3,  # past the decorator
+            )
+        return self
+
+    def _fit(self, X, y):
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None. Give each sample its label, -1 if it is not known."
+            )
+        X = self._validated(X, reset=True)
+        labelled, labels = known_labels(y, X.shape[0])
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        estimator = AnchoredMDE(
+            n_neighbors=self.n_neighbors,
+            metric=self.metric,
+            metric_params=self.metric_params,
+            max_distance=self.max_distance,
+            neighbors_algorithm=self.neighbors_algorithm,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            device=self.device,
+        )
+        corners = np.eye(len(self.classes_))
+        estimator._fit(X, None, labelled, corners[codes])
+        self.embedding_estimator_ = estimator
+        self.label_distributions_ = _probabilities(estimator.embedding_)
+        self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
+
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        A sample gets the weighted mean of the probabilities of its nearest neighbours among the
+        fitted samples. Samples do not influence each other. One that equals a fitted sample gets
+        that sample's probabilities.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            Samples; or their distances to the fitted samples, or weights, as `metric` says.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_new, n_classes)
+            In the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        return _probabilities(self.embedding_estimator_.transform(X))
+
+    def predict(self, X):
+        """The most probable class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            As for `predict_proba`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_new,)
+            Of equally probable classes, the first.
+        """
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
+
+
+def known_labels(y, n_samples):
+    """The samples whose labels are known, and their labels.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        See :meth:`AnchoredClassifier.fit`.
+    n_samples : int
+
+    Returns
+    -------
+    labelled : ndarray of shape (n_labelled,), int
+        In ascending order, one at least.
+    labels : ndarray of shape (n_labelled,)
+
+    Raises
+    ------
+    ValueError
+        If these are no labels, or none is known.
+    """
+    y = column_or_1d(as_host_array(y), warn=True)
+    if len(y) != n_samples:
+        raise ValueError(
+            f"X and y have inconsistent numbers of samples: {n_samples} and {len(y)}. Samples "
+            "without a label have -1 in y."
+        )
+    if y.dtype.kind == "f" and np.isinf(y).any():
+        raise ValueError("y contains infinity, which is no label.")
+    missing = np.array([_is_missing(label) for label in y], dtype=bool)
+    labelled = np.flatnonzero(~missing)
+    labels = y[labelled]
+    if not missing.any() and labels.dtype.kind not in "US":
+        unknown = np.asarray(labels == -1)
+        others = list(dict.fromkeys(labels[~unknown].tolist()))
+        if len(others) == 1 and unknown.any() and not isinstance(others[0], str):
+            warnings.warn(
+                f"y holds -1 and {others[0]!r} only, so both are taken for classes: with one class "
+                "there is nothing to learn. Use NaN or None for labels that are not known.",
+                UserWarning,
+                stacklevel=5,  # past fit and its decorator
+            )
+        else:
+            labelled, labels = labelled[~unknown], labels[~unknown]
+    if not len(labelled):
+        raise ValueError("y holds no known label; give one or more samples a label.")
+    if labels.dtype.kind == "O":
+        kinds = {isinstance(label, str) for label in labels}
+        if len(kinds) > 1:
+            raise ValueError("y mixes strings and other labels; use one type.")
+        if not kinds.pop():
+            labels = np.array(labels.tolist())  # numbers between None
+    check_classification_targets(labels)
+    return labelled, labels
+
+
+def _is_missing(label):
+    if label is None:
+        return True
+    try:
+        return bool(label != label)
+    except TypeError:  # pandas.NA
+        return True
+
+
+def _probabilities(places):
+    """Rows in the simplex, which rounding may have left by a hair."""
+    places = np.maximum(places, 0.0)
+    return places / places.sum(axis=1, keepdims=True)
