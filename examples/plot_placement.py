@@ -1,0 +1,156 @@
+"""
+Placing a circuit, and packing discs
+====================================
+
+Two placement problems, with :class:`skmde.AnchoredMDE`.
+
+The first is that of circuit design: the cells of a chip are joined by wires, the pads on its rim
+are fixed, and the cells are placed so that wires are short. With the quadratic penalty each cell
+is at the mean of what it is wired to, and the cells crowd in the middle; the solution is exact.
+Other penalties pull harder at long wires ("cubic"), or no harder beyond a short length (Huber's);
+they are convex, too, so there is one best value. The arrows are the forces with which the wires
+pull at the pads.
+
+The second packs discs of one size. Every pair of them attracts each other, but a barrier keeps
+their centres farther apart than a diameter (Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*,
+section 4.1.2). The solver starts with them far apart, and no step ever lets two of them touch.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from matplotlib.collections import LineCollection, PatchCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+from scipy.spatial.distance import pdist
+
+from skmde import Barrier, Huber
+from skmde.estimators._anchored import AnchoredMDE
+
+CELL, PAD, FORCE, WIRE, DISC = "#0072B2", "#D55E00", "#009E73", "0.75", "#56B4E9"
+
+
+def netlist(side=12, seed=0):
+    """Wires between the cells of a chip, and pads on its rim.
+
+    Cells are joined to a few others nearby, as in a circuit made of blocks; pads to one cell each.
+
+    Returns
+    -------
+    wires : csr_array of shape (n, n)
+        Symmetric; the number of wires between two items.
+    pads : ndarray of int
+        The items that are pads.
+    places : ndarray of shape (n_pads, 2)
+        Where they are, on the rim of the unit square.
+    """
+    rng = np.random.default_rng(seed)
+    grid = np.stack(np.meshgrid(*2 * [np.linspace(0.1, 0.9, side)]), axis=-1).reshape(-1, 2)
+    cells = grid + rng.normal(scale=0.3 / side, size=grid.shape)
+    steps = np.linspace(0, 1, side // 2, endpoint=False)
+    rim = [(t, 0.0) for t in steps] + [(1.0, t) for t in steps]
+    rim += [(1.0 - t, 1.0) for t in steps] + [(0.0, 1.0 - t) for t in steps]
+    places = np.array(rim)
+    n_cells, n = len(cells), len(cells) + len(places)
+    distance = np.linalg.norm(cells[:, None] - cells, axis=2)
+    chance = 0.6 * np.exp(-((distance * side / 1.6) ** 2))
+    i, j = np.nonzero(np.triu(rng.uniform(size=chance.shape) < chance, 1))
+    chain = np.arange(n_cells - 1)  # one clock line through all cells
+    nearest = np.linalg.norm(places[:, None] - cells, axis=2).argmin(axis=1)
+    pads = np.arange(n_cells, n)
+    ends = np.concatenate([i, chain, pads]), np.concatenate([j, chain + 1, nearest])
+    number = np.concatenate([np.ones(len(i)), np.full(len(chain), 0.05), np.full(len(pads), 4.0)])
+    wires = sp.coo_array((number, ends), shape=(n, n)).tocsr()
+    return wires + wires.T, pads, places
+
+
+def place_circuit(wires, pads, places, penalty):
+    """The fitted estimator."""
+    estimator = AnchoredMDE(metric="affinity", attractive_penalty=penalty, max_iter=1000)
+    return estimator.fit(wires, anchors=pads, anchor_values=places)
+
+
+def pack_discs(n_discs=61, diameter=1.0, pull=1.0):
+    """Discs that attract each other: their centres, and the shortest distance of every iterate.
+
+    The first disc stays at the origin. The more they are pulled, the nearer they come.
+    """
+    rows = int(np.ceil(np.sqrt(n_discs)))
+    start = 2.0 * diameter * np.stack(np.divmod(np.arange(n_discs), rows), axis=1)
+    start[1::2, 0] += 0.3 * diameter  # not in perfect balance
+    attraction = pull * (np.ones((n_discs, n_discs)) - np.eye(n_discs))
+    shortest = [pdist(start).min()]
+    estimator = AnchoredMDE(
+        metric="affinity",
+        attractive_penalty=Barrier(diameter),
+        init=start,
+        max_iter=2000,
+        callbacks=[lambda state: shortest.append(pdist(state.X).min()) and False],
+    )
+    estimator.fit(attraction, anchors=[0], anchor_values=start[:1])
+    return estimator.embedding_, np.array(shortest)
+
+
+def draw_circuit(ax, estimator, title):
+    X, pads = estimator.embedding_, estimator.anchors_
+    segments = X[estimator.edges_]
+    ax.add_collection(LineCollection(segments, colors=WIRE, linewidths=0.6, zorder=1))
+    cells = np.delete(X, pads, axis=0)
+    ax.scatter(*cells.T, s=14, c=CELL, linewidths=0, zorder=2)
+    ax.scatter(*X[pads].T, s=34, c=PAD, marker="s", linewidths=0, zorder=3)
+    largest = np.linalg.norm(estimator.forces_, axis=1).max()
+    arrows = 0.15 * estimator.forces_ / largest
+    ax.quiver(
+        *X[pads].T, *arrows.T, color=FORCE, angles="xy", scale_units="xy", scale=1, width=0.006
+    )
+    ax.set_title(title, fontsize=10)
+    ax.set_aspect("equal")
+    ax.margins(0.16)
+    ax.set_axis_off()
+
+
+def draw_discs(ax, centers, diameter, title):
+    discs = [Circle(center, diameter / 2) for center in centers]
+    ax.add_collection(PatchCollection(discs, facecolor=DISC, edgecolor="white", linewidth=0.6))
+    ax.autoscale_view()
+    ax.set_title(title, fontsize=10)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Place a circuit, and pack discs.")
+    parser.add_argument("--output", type=Path, default=Path("placement.png"), help="picture")
+    parser.add_argument("--seed", type=int, default=0, help="of the circuit")
+    args = parser.parse_args()
+
+    figure = Figure(figsize=(16, 4.6), layout="constrained")
+    axes = figure.subplots(1, 4)
+    wires, pads, places = netlist(seed=args.seed)
+    for ax, penalty in zip(axes, ("quadratic", "cubic", Huber(0.1)), strict=False):
+        estimator = place_circuit(wires, pads, places, penalty)
+        ends = estimator.embedding_[estimator.edges_]
+        lengths = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
+        title = (
+            f"{penalty!r} penalty\nwires {lengths @ estimator.weights_:.1f} in all, "
+            f"longest {lengths.max():.2f}"
+        )
+        print(title.replace("\n", ": "))
+        draw_circuit(ax, estimator, title)
+
+    diameter = 1.0
+    centers, shortest = pack_discs(diameter=diameter)
+    title = (
+        f"{len(centers)} discs of diameter {diameter:g}\nshortest distance "
+        f"{shortest[-1]:.4f}, on the way {shortest.min():.4f}"
+    )
+    print(title.replace("\n", ": "))
+    draw_discs(axes[3], centers, diameter, title)
+    figure.savefig(args.output, dpi=90)
+    print(f"Picture: {args.output}")
+
+
+if __name__ == "__main__":
+    main()
