@@ -114,8 +114,8 @@ class AnchoredMDE(BaseEmbedding):
     anchors_ : ndarray of shape (n_anchors,)
         The anchored samples, in ascending order.
     forces_ : ndarray of shape (n_anchors, n_components)
-        Forces that keep the anchors in their places, minus the gradient of the average distortion:
-        the multipliers of the constraint. They sum to 0 at the solution.
+        Forces with which the pairs pull at the anchors, minus the gradient of the average
+        distortion: the multipliers of the constraint. They sum to 0 at the solution.
     edges_ : ndarray of shape (n_edges, 2)
         Pairs of the problem that was solved, the attractive ones first. Pairs of two anchors are
         not among them.
