@@ -57,8 +57,8 @@ class AnchoredMDE(BaseEmbedding):
         Dimension of the embedding; None takes it from the places.
     attractive_penalty : str, Penalty or callable, default="quadratic"
         Penalty of pairs that attract; see :mod:`skmde.penalties`. A convex one that does not
-        decrease, such as "huber" or "cubic", has one minimum value, which the solver reaches from
-        any start; "linear", which has a kink at 0, within a percent or so.
+        decrease, such as "linear", "huber" or "cubic", has one minimum value, which the solver
+        reaches from any start.
     repulsive_penalty : str, Penalty, callable or None, default=None
         Penalty of pairs drawn from all others, with weight -1; None leaves them out.
     repulsive_fraction : float, default=None
@@ -69,7 +69,8 @@ class AnchoredMDE(BaseEmbedding):
         Number of neighbours of each sample. None takes a share of 1% of all pairs, but at least
         5 and at most 15; with a precomputed sparse graph, all that it stores; with
         `max_distance`, every sample within it. With a loss, distances are those along shortest
-        paths in the graph of so many neighbours; None takes the distances themselves.
+        paths in the graph of so many neighbours; None takes the distances themselves. If they are
+        more than 10 million, so many are drawn.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows.
         "precomputed": X holds distances, as for :class:`PreserveNeighbors`, or, with a loss, for
@@ -132,7 +133,8 @@ class AnchoredMDE(BaseEmbedding):
         Frobenius norm of its gradient in the free samples.
     n_iter_ : int
         Number of iterations: of L-BFGS, or of conjugate gradients; 1, as scikit-learn asks for,
-        where none was needed.
+        where none was needed. Those that prepare the start under "linear", whose kink is rounded
+        first, do not count.
     history_ : dict of ndarray
         ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration of
         L-BFGS, the starting point first; of an exact solution, that alone.
@@ -330,8 +332,8 @@ class AnchoredMDE(BaseEmbedding):
         self.n_iter_, self.history_ = max(1, solution.n_iter), solution.history
         # As they were at fit, whatever becomes of the parameters: what places unseen samples.
         self._pairs, self._functions = pairs, copy.deepcopy(problem.functions)
+        pairs.settle(rng)
         if self.loss is not None:
-            pairs.settle(rng)
             return
         self._repulsive_items = np.sort(
             random_state.choice(n, min(n, _N_REPULSIVE), replace=False)
@@ -474,6 +476,11 @@ class AnchoredMDE(BaseEmbedding):
         Monograph, section 2.4.2 (incremental embedding).
         """
         check_is_fitted(self)
+        if is_networkx(X):
+            raise ValueError(
+                "transform takes the rows of unseen samples, one column for each fitted one, not a "
+                "graph. Fit the larger graph anew, or pass their rows of its matrix."
+            )
         with cpu_by_default():
             if isinstance(X, tuple) and self._is("precomputed") and self.loss is None:
                 X = checked_pair(X)

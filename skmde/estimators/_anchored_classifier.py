@@ -39,7 +39,8 @@ class AnchoredClassifier(ClassifierMixin, BaseEstimator):
         Number of neighbours of each sample; see :class:`AnchoredMDE`.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows.
-        "precomputed": X holds distances. "affinity": X is a graph of weights.
+        "precomputed": X is a matrix of distances, dense or sparse. "affinity": X is a matrix of
+        weights.
     metric_params : dict, default=None
         Further parameters of the metric.
     max_distance : float, default=None
@@ -273,7 +274,10 @@ def known_labels(y, n_samples):
         )
     if y.dtype.kind == "f" and np.isinf(y).any():
         raise ValueError("y contains infinity, which is no label.")
-    missing = np.array([_is_missing(label) for label in y], dtype=bool)
+    if y.dtype.kind == "O":
+        missing = np.array([_is_missing(label) for label in y], dtype=bool)
+    else:
+        missing = np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
     labelled = np.flatnonzero(~missing)
     labels = y[labelled]
     if not missing.any() and labels.dtype.kind not in "US":

@@ -30,7 +30,7 @@ from skmde.preprocessing.sampling import all_edges
 from skmde.preprocessing.weights import neighbor_graph
 
 _ROUNDING = 1e-6  # relative error of a precomputed distance of 0
-_MAX_PAIRS = 50_000_000
+_MAX_PAIRS = 10_000_000
 _MAX_ANCHORS = 1000  # fitted samples that place an unseen one by distances
 
 
@@ -65,6 +65,10 @@ class NeighborPairs:
             n_neighbors = max(1, int(np.ceil(np.mean(np.count_nonzero(indices >= 0, axis=1)))))
         self._n_neighbors = min(n_neighbors, len(indices) - 1)
 
+    def settle(self, rng):
+        """Keep only what unseen rows need."""
+        self.graph = None
+
     def of_unseen(self, X):
         """Neighbours of unseen rows, their weights, and the fitted row that each equals, or -1."""
         if self._known is None:
@@ -98,9 +102,13 @@ class WeightedPairs:
         self.graph, _ = as_adjacency(X, quantity="weight")
         self._known = KnownRows(X)
 
+    def settle(self, rng):
+        """Keep only what unseen rows need."""
+        self.graph = None
+
     def of_unseen(self, X):
         """Items joined to unseen rows, their weights, and the fitted row that each equals."""
-        n = self.graph.shape[0]
+        n = len(self._known.rows)
         rows = sp.csr_array(X)
         if rows.shape[1] != n:
             raise ValueError(

@@ -22,8 +22,11 @@ from skmde.core.edges import EdgeList
 from skmde.core.objective import Objective
 from skmde.core.problem import MDE
 from skmde.estimators._original_distances import root_mean_square, scaled
-from skmde.penalties import Quadratic
+from skmde.penalties import Huber, Linear, Quadratic
 
+# The linear penalty's kink at 0 stalls the solver: it is rounded over these parts of the anchors'
+# extent first, one after the other.
+_ROUNDINGS = (0.3, 0.03, 0.003, 0.0003)
 _PRECISE = (1e-6, 1e6)  # sizes of an embedding that float32 does well
 
 
@@ -119,6 +122,12 @@ class AnchoredProblem:
         attract, repel = self.functions
         return type(attract) is Quadratic and (repel is None or not (self.weights < 0).any())
 
+    @property
+    def _is_linear(self):
+        return isinstance(self.functions, tuple) and (
+            type(self.functions[0]) is Linear and self.functions[1] is None
+        )
+
     def solve(self, start, dtype, **options):
         """Projected L-BFGS from a starting point.
 
@@ -129,7 +138,8 @@ class AnchoredProblem:
         dtype : dtype
             float32 is taken for its word only where it is precise enough.
         **options : dict
-            Further arguments of :meth:`skmde.MDE.embed`.
+            Further arguments of :meth:`skmde.MDE.embed`, `tol`, `max_iter` and `memory_size` among
+            them.
         """
         center = self.center
         unit, factor = self._unit()
@@ -137,26 +147,40 @@ class AnchoredProblem:
         size = np.abs(places).max()
         if not (_PRECISE[0] < size < _PRECISE[1]):
             dtype = np.float64
-        problem = MDE(
-            self.n_items,
-            self.values.shape[1],
-            self.edges,
-            self.functions,
-            Anchored(self.anchors, places),
-            weights=self.weights.astype(dtype),
-            deviations=None if self.distances is None else scaled(self.distances, 1 / unit, dtype),
-            device=self._device,
-            n_jobs=self._n_jobs,
-        )
-        start = (start - center) / unit
-        start[self.anchors] = places
-        start = start.astype(dtype)
-        if not np.isfinite(problem.average_distortion(start)):
-            raise ValueError(
-                "The average distortion is infinite at the starting point, as a barrier is where "
-                "items are too close together. Give an array as init in which they are not."
+
+        def embed(functions, X, **options):
+            problem = MDE(
+                self.n_items,
+                self.values.shape[1],
+                self.edges,
+                functions,
+                Anchored(self.anchors, places),
+                weights=self.weights.astype(dtype),
+                deviations=deviations,
+                device=self._device,
+                n_jobs=self._n_jobs,
             )
-        X = center + unit * problem.embed(start, **options).cpu().double().numpy()
+            if not np.isfinite(problem.average_distortion(X)):
+                raise ValueError(
+                    "The average distortion is infinite at the starting point, as a barrier is "
+                    "where items are too close together. Give an array as init in which they are "
+                    "not."
+                )
+            problem.embed(X, **options)
+            return problem
+
+        deviations = None if self.distances is None else scaled(self.distances, 1 / unit, dtype)
+        X = (start - center) / unit
+        X[self.anchors] = places
+        X = X.astype(dtype)
+        if self._is_linear:
+            limits = {name: options[name] for name in ("max_iter", "memory_size")}
+            for threshold in (part * size for part in _ROUNDINGS):
+                # this is 2 * threshold times as steep as the linear penalty
+                tol = 2 * threshold * options["tol"]
+                X = embed((Huber(float(threshold)), None), X, tol=tol, **limits).X
+        problem = embed(self.functions, X, **options)
+        X = center + unit * problem.X.cpu().double().numpy()
         X[self.anchors] = self.values
         history = problem.result.history.as_arrays()
         history["value"] *= factor
