@@ -290,6 +290,25 @@ class AnchoredMDE(BaseEmbedding):
             )
         return self
 
+    def fit_transform(self, X, y=None, **fit_params):
+        """Fit the embedding of X and return it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `fit`.
+        y : array-like of shape (n_samples, n_components) or (n_samples,)
+            As for `fit`.
+        **fit_params : dict
+            Passed to `fit`.
+
+        Returns
+        -------
+        embedding : ndarray of shape (n_samples, n_components)
+            The embedding of the rows of X, in X's float dtype.
+        """
+        return self.fit(X, y, **fit_params).embedding_
+
     def _fit(self, X, y, anchors, anchor_values):
         random_state = self.random_state
         if random_state is None:

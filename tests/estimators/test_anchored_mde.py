@@ -232,6 +232,8 @@ def test_indices_and_values_are_rows_of_y():
     order = np.random.default_rng(1).permutation(8)
     by_index = AnchoredMDE().fit(X80, anchors=ANCHORS[order], anchor_values=VALUES[order])
     assert by_index.embedding_.tobytes() == fit().embedding_.tobytes()
+    embedding = AnchoredMDE().fit_transform(X80, anchors=ANCHORS, anchor_values=VALUES)
+    assert embedding.tobytes() == by_index.embedding_.tobytes()
     line = AnchoredMDE().fit(X80, anchors=ANCHORS.tolist(), anchor_values=VALUES[:, 0])
     np.testing.assert_array_equal(line.embedding_, fit(y=Y80[:, 0]).embedding_)
     objects = Y80[:, 0].astype(object)
