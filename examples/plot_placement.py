@@ -26,8 +26,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from scipy.spatial.distance import pdist
 
-from skmde import Barrier, Huber
-from skmde.estimators._anchored import AnchoredMDE
+from skmde import AnchoredMDE, Barrier, Huber
 
 CELL, PAD, FORCE, WIRE, DISC = "#0072B2", "#D55E00", "#009E73", "0.75", "#56B4E9"
 

@@ -18,7 +18,12 @@ _EXPORTS = {
     "skmde.constraints": ("Anchored", "Centered", "Constraint", "Standardized"),
     "skmde.core.problem": ("MDE",),
     "skmde.core.result": ("SolveResult",),
-    "skmde.estimators": ("PreserveDistances", "PreserveNeighbors"),
+    "skmde.estimators": (
+        "AnchoredClassifier",
+        "AnchoredMDE",
+        "PreserveDistances",
+        "PreserveNeighbors",
+    ),
     "skmde.exceptions": ("ConvergenceWarning",),
     "skmde.losses": (
         "AbsoluteLoss",
@@ -73,6 +78,8 @@ if TYPE_CHECKING:
     from skmde.core.problem import MDE as MDE
     from skmde.core.result import SolveResult as SolveResult
     from skmde.estimators import (
+        AnchoredClassifier as AnchoredClassifier,
+        AnchoredMDE as AnchoredMDE,
         PreserveDistances as PreserveDistances,
         PreserveNeighbors as PreserveNeighbors,
     )

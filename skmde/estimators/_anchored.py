@@ -162,7 +162,7 @@ class AnchoredMDE(BaseEmbedding):
     The places of four samples of five are known, with an offset of 10:
 
     >>> import numpy as np
-    >>> from skmde.estimators._anchored import AnchoredMDE
+    >>> from skmde import AnchoredMDE
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
     >>> y = np.array([10.0, 11.0, np.nan, 13.0, 14.0])
     >>> estimator = AnchoredMDE(n_neighbors=2).fit(X, y)

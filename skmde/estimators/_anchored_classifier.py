@@ -85,7 +85,7 @@ class AnchoredClassifier(ClassifierMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_digits
-    >>> from skmde.estimators._anchored_classifier import AnchoredClassifier
+    >>> from skmde import AnchoredClassifier
     >>> X, labels = load_digits(return_X_y=True)
     >>> y = np.full(1000, -1)
     >>> y[:100] = labels[:100]

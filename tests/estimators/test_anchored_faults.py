@@ -13,8 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmde.estimators._anchored import AnchoredMDE
-from skmde.estimators._anchored_classifier import AnchoredClassifier
+from skmde import AnchoredClassifier, AnchoredMDE
 
 RNG = np.random.default_rng(0)
 X60 = RNG.standard_normal((60, 5))

@@ -18,9 +18,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import kneighbors_graph
 
 import skmde
-from skmde import MDE, Anchored, Barrier
+from skmde import MDE, Anchored, AnchoredMDE, Barrier
 from skmde.core.anchored_quadratic import place_quadratic
-from skmde.estimators._anchored import AnchoredMDE
 
 ROOT = Path(skmde.__file__).parent.parent
 RNG = np.random.default_rng(0)
@@ -457,7 +456,7 @@ CODE = """
 import hashlib
 import numpy as np
 import torch
-from skmde.estimators._anchored import AnchoredMDE
+from skmde import AnchoredMDE
 rng = np.random.default_rng(0)
 X = rng.standard_normal((1500, 5))
 y = np.full((1500, 2), np.nan)

@@ -5,8 +5,7 @@ import sklearn
 from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skmde.estimators._anchored import AnchoredMDE
-from skmde.estimators._anchored_classifier import AnchoredClassifier
+from skmde import AnchoredClassifier, AnchoredMDE
 
 CONFIGURATIONS = [
     AnchoredMDE(),
