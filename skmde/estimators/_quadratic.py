@@ -22,6 +22,7 @@ from skmde.estimators._quadratic_gram import (
     distance_problem,
 )
 from skmde.estimators._quadratic_local import LocallyLinearProblem
+from skmde.estimators._quadratic_mvu import UnfoldingProblem, import_cvxpy
 from skmde.estimators._quadratic_pca import PrincipalProblem
 from skmde.estimators._quadratic_weights import (
     GivenWeightsProblem,
@@ -39,14 +40,16 @@ _WEIGHTS = (
     "lle",
     "classical_mds",
     "isomap",
+    "mvu",
     "precomputed",
 )
-_OF_GRAM = ("pca", "kernel_pca", "classical_mds", "isomap")
+_OF_GRAM = ("pca", "kernel_pca", "classical_mds", "isomap", "mvu")
 _OF_DISTANCES = ("laplacian", "normalized_laplacian", "classical_mds", "isomap")
 _N_NEIGHBORS = 15
+_NOT_OF_DISTANCES = ("pca", "kernel_pca", "lle", "mvu", "precomputed")
 _FLAT = 1e-11  # part of the largest eigenvalue below which one is rounding
 _EQUAL = 1e-6  # relative gap of eigenvalues below which they count as repeated
-_FEW = 10_000  # samples; more get a tolerance that is enough to look at
+_FEW = 10_000  # samples; larger graphs get a tolerance that is enough to look at
 _TOLERANCES = (1e-7, 1e-3)
 
 
@@ -59,8 +62,8 @@ class QuadraticMDE(BaseEmbedding):
 
     over standardized embeddings: mean zero, :math:`X^T X = n I`. Its columns are
     :math:`\sqrt{n}` times eigenvectors of L. Laplacian eigenmaps, PCA, kernel PCA, locally linear
-    embedding, classical multidimensional scaling and Isomap are such problems and differ in their
-    weights only.
+    embedding, classical multidimensional scaling, Isomap and maximum variance unfolding are such
+    problems and differ in their weights only.
 
     Parameters
     ----------
@@ -76,17 +79,19 @@ class QuadraticMDE(BaseEmbedding):
           with D divided by the mean degree, too, :math:`Y^T D 1 = 0` and :math:`Y^T D Y = n I`.
           Eigenvalues are those of :math:`D^{-1/2} L D^{-1/2}`, from 0 to 2.
         - "pca": inner products of the centred rows; :math:`L = -Y Y^T`; p is the number of all
-          pairs, n (n - 1) / 2, as in the next one and the last two.
+          pairs, n (n - 1) / 2, as for all that follow but "lle" and "precomputed".
         - "kernel_pca": the centred kernel matrix; L is minus it.
         - "lle": locally linear embedding, :math:`L = (I - W)^T (I - W)` for reconstruction weights
           W; p is the number of pairs with an entry in L.
         - "classical_mds": doubly centred squared distances; L is half of them.
         - "isomap": the same with lengths of shortest paths in the graph of neighbours.
+        - "mvu": maximum variance unfolding; L is minus the Gram matrix of greatest variance that
+          keeps the distances of neighbours. For at most a hundred samples, with ``skmde[mvu]``.
         - "precomputed": X is the matrix of weights, dense or sparse, of any sign; p is the number
           of pairs whose weight is not 0.
     n_neighbors : int or None, default=15
         Number of neighbours of each sample, for the weights "laplacian", "normalized_laplacian",
-        "lle" and "isomap". None takes all that precomputed neighbours store.
+        "lle", "isomap" and "mvu". None takes all that precomputed neighbours store.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows. "precomputed",
         for weights of distances only ("laplacian", "normalized_laplacian", "classical_mds",
@@ -118,14 +123,14 @@ class QuadraticMDE(BaseEmbedding):
         Largest number of iterations.
     tol : float, default=None
         Largest norm of the residuals of unit eigenvectors, in units of the largest of the
-        eigenvalues used. None is 1e-7 up to 10,000 samples, and 1e-3 beyond: eigenvalues are more
-        precise than that by far.
+        eigenvalues used. None is 1e-7, but 1e-3 for graphs of more than 10,000 samples, where
+        eigenvalues are more precise than that by far.
     random_state : int, RandomState instance or None, default=None
         Seeds approximate searches for neighbours.
     n_jobs : int, default=None
         Limit on the number of threads; None is torch's number (``torch.get_num_threads()``).
     verbose : int, default=0
-        1 shows the progress of the search for shortest paths.
+        1 shows the progress of the search for shortest paths, or of the semidefinite program.
 
     Attributes
     ----------
@@ -142,7 +147,8 @@ class QuadraticMDE(BaseEmbedding):
     n_pairs_ : int
         The number p.
     graph_ : csr_array of shape (n_samples, n_samples)
-        The weights, for graphs of neighbours, "lle" and "precomputed".
+        The weights, for graphs of neighbours, "lle" and "precomputed"; the neighbours whose
+        distances are kept, for "mvu".
     n_iter_ : int
         Number of iterations; 1 for a matrix that was decomposed.
     n_features_in_ : int
@@ -159,7 +165,9 @@ class QuadraticMDE(BaseEmbedding):
     -----
     In a graph of several connected parts, vectors that are constant on each part have eigenvalue 0
     and come first. The largest part is told from the others by the first of them, the next
-    largest from those that are smaller by the second, and so on; a warning says so.
+    largest from those that are smaller by the second, and so on; a warning says so. For "isomap"
+    and "mvu" of rows, each two parts are joined by their closest pair; pairs of precomputed
+    distances that no path joins count as twice the longest distance apart.
 
     The embedding is unique up to the signs, which are fixed, if the eigenvalues used differ from
     each other and from the next one. A warning says if the next one is the same.
@@ -279,6 +287,8 @@ class QuadraticMDE(BaseEmbedding):
         ------
         ValueError
             If X or a parameter makes no problem; the message says why.
+        ImportError
+            If ``weights="mvu"`` and cvxpy is not installed.
 
         Warns
         -----
@@ -304,7 +314,7 @@ class QuadraticMDE(BaseEmbedding):
                 form,
                 min(m - len(known), form.null.shape[1] - len(form.null)),
                 self.solver,
-                tol=_TOLERANCES[n > _FEW] if self.tol is None else self.tol,
+                tol=self._tolerance(n),
                 max_iter=self.max_iter,
                 n_threads=count_threads(self.n_jobs),
             )
@@ -333,7 +343,7 @@ class QuadraticMDE(BaseEmbedding):
     def _check_parameters(self):
         """What scikit-learn's check of one parameter at a time cannot see."""
         super()._check_parameters()
-        if self._is("precomputed") and self.weights in ("pca", "kernel_pca", "lle", "precomputed"):
+        if self._is("precomputed") and self.weights in _NOT_OF_DISTANCES:
             advice = {
                 "kernel_pca": "Use kernel='precomputed' for a matrix of inner products.",
                 "precomputed": "X holds weights then; leave metric as it is.",
@@ -342,6 +352,11 @@ class QuadraticMDE(BaseEmbedding):
                 f"metric='precomputed' does not go with weights={self.weights!r}, which need "
                 f"more than distances. {advice}"
             )
+
+    def _tolerance(self, n):
+        if self.tol is not None:
+            return self.tol
+        return _TOLERANCES[n > _FEW and self.weights not in _OF_GRAM]
 
     def _training(self, X):
         """X, checked, and the number of samples."""
@@ -382,11 +397,15 @@ class QuadraticMDE(BaseEmbedding):
             "random_state": check_random_state(random_state).randint(np.iinfo(np.int32).max),
         }
         if self.weights == "isomap":
-            paths = AllPaths(
-                X, n_neighbors, None, n_jobs=self.n_jobs, verbose=self.verbose, **search
-            )
+            paths = AllPaths(X, n_neighbors, n_jobs=self.n_jobs, verbose=self.verbose, **search)
             return DistanceProblem(paths, self.n_jobs)
+        if self.weights == "mvu":
+            import_cvxpy()  # before the work
         neighbors = Neighbors(X, n_neighbors, n_jobs=self.n_jobs, **search)
+        if self.weights == "mvu":
+            return UnfoldingProblem(
+                X, neighbors, self.metric, self.metric_params, self.n_jobs, self.verbose
+            )
         if self.weights == "lle":
             return LocallyLinearProblem(X, neighbors, self.n_components)
         normalized = self.weights == "normalized_laplacian"
@@ -447,7 +466,7 @@ class QuadraticMDE(BaseEmbedding):
           the distances to, all training samples.
         - "laplacian", "normalized_laplacian": the weighted mean of the nearest training samples,
           where a sample's distortion to them is least.
-        - "lle": the combination of the nearest training samples that reconstructs its row.
+        - "lle", "mvu": the combination of the nearest training samples that reconstructs its row.
         - "precomputed": X holds weights (n_new, n_samples); the weighted mean of the training
           samples. A row of zeros gets the mean of all.
 

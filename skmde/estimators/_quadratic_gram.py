@@ -22,8 +22,11 @@ from skmde.core.spectral import QuadraticForm
 from skmde.estimators._base import physical_memory
 from skmde.estimators._known_rows import KnownRows
 from skmde.estimators._original_distances import MatrixDistances, NeighborPaths, RowDistances
+from skmde.estimators._quadratic_bridges import bridges
 from skmde.estimators._quadratic_weights import lifted, with_twins
+from skmde.preprocessing._adjacency import as_adjacency
 from skmde.preprocessing._scaling import Scaling
+from skmde.preprocessing.graphs import connected_components
 
 _SYMMETRY_TOLERANCE = 1e-5  # of the largest entry
 _SHIFT_FREE = ("linear", "rbf", "laplacian")  # kernels that centring makes so
@@ -181,7 +184,30 @@ class DistanceProblem(GramProblem):
 
 
 class AllPaths(NeighborPaths):
-    """Path lengths in the graph of nearest neighbours, all of them kept."""
+    """Path lengths in the graph of nearest neighbours, all of them kept.
+
+    Parts of the graph of rows are joined by their closest pairs.
+    """
+
+    def __init__(self, X, n_neighbors, *, metric, metric_params, n_jobs, **search):
+        super().__init__(
+            X,
+            n_neighbors,
+            None,
+            n_jobs=n_jobs,
+            metric=metric,
+            metric_params=metric_params,
+            **search,
+        )
+        n_parts, labels = connected_components(self._matrix)
+        if n_parts == 1 or self._index is None:
+            return
+        edges, lengths = bridges(X, labels, metric, metric_params, n_jobs)
+        there = self._matrix.tocoo()
+        rows, columns = np.concatenate([[there.row, there.col], edges.T], axis=1)
+        values = np.concatenate([there.data, lengths])
+        graph = sp.csr_array((values, (rows, columns)), shape=there.shape)
+        self._matrix, _ = as_adjacency(graph)
 
     def from_items(self, items):
         self._lengths = super().from_items(items)

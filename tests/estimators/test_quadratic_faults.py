@@ -1,0 +1,373 @@
+"""Inputs that break other spectral embeddings."""
+
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import torch
+from sklearn.exceptions import NotFittedError
+from sklearn.manifold import Isomap
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier, kneighbors_graph
+from sklearn.pipeline import make_pipeline
+
+from skmde.estimators._quadratic import QuadraticMDE
+from skmde.exceptions import ConvergenceWarning
+
+OF_GRAPHS = ["laplacian", "normalized_laplacian", "lle"]
+OF_GRAM = ["pca", "kernel_pca", "classical_mds", "isomap"]
+ALL = OF_GRAPHS + OF_GRAM
+
+
+@pytest.fixture(name="X")
+def small_table():
+    return np.random.default_rng(0).standard_normal((90, 4)) * [4, 3, 2, 1]
+
+
+def blobs(sizes, apart=100.0):
+    rng = np.random.default_rng(1)
+    return np.concatenate(
+        [apart * k + rng.standard_normal((size, 3)) for k, size in enumerate(sizes)]
+    )
+
+
+def fit_quietly(X, **settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return QuadraticMDE(random_state=0, **settings).fit(X)
+
+
+@pytest.mark.parametrize("weights", ALL)
+@pytest.mark.parametrize(("n", "m"), [(2, 1), (2, 2), (3, 2), (4, 2), (5, 4), (10, 9), (20, 2)])
+def test_few_samples(weights, n, m):
+    X = np.random.default_rng(n).standard_normal((n, 12))
+    estimator = fit_quietly(X, weights=weights, n_components=m)
+    assert np.isfinite(estimator.embedding_).all()
+    assert np.isfinite(estimator.transform(X + 0.5)).all()
+    np.testing.assert_array_equal(estimator.embedding_.shape, (n, m))
+
+
+@pytest.mark.parametrize("weights", ALL)
+def test_sizes_that_make_no_problem(weights):
+    with pytest.raises(ValueError, match=r"1 sample"):
+        QuadraticMDE(weights=weights).fit(np.zeros((1, 3)))
+    with pytest.raises(ValueError, match=r"n_components=5 must be less"):
+        QuadraticMDE(5, weights=weights).fit(np.eye(5))
+
+
+@pytest.mark.parametrize("weights", [*OF_GRAPHS, "isomap"])
+def test_too_many_neighbours_are_clamped_with_one_warning(weights, X):
+    with pytest.warns(UserWarning, match="n_neighbors=500") as record:
+        QuadraticMDE(weights=weights, n_neighbors=500).fit(X)
+    # of a complete graph all eigenvalues are the same, which is another warning
+    assert sum("n_neighbors" in str(warning.message) for warning in record) == 1
+
+
+@pytest.mark.parametrize("weights", OF_GRAM)
+@pytest.mark.parametrize("n", [20, 80])
+def test_data_without_enough_directions(weights, n):
+    line = np.linspace(0, 1, n)[:, None] * [[1.0, 2.0, -1.0]]
+    with pytest.warns(UserWarning, match=r"Only 1 eigenvalues are usable.*n_components=2"):
+        estimator = QuadraticMDE(weights=weights).fit(line)
+    np.testing.assert_array_equal(estimator.embedding_[:, 1], 0)
+    assert estimator.eigenvalues_[1] == 0
+    assert (np.diff(estimator.embedding_[:, 0]) > 0).all() or (
+        np.diff(estimator.embedding_[:, 0]) < 0
+    ).all()
+    same = np.full((n, 3), 0.1)
+    with pytest.warns(UserWarning, match="Only 0 eigenvalues"):
+        estimator = QuadraticMDE(weights=weights).fit(same)
+    np.testing.assert_array_equal(estimator.embedding_, 0)
+    assert estimator.distortion_ == 0
+    assert np.isfinite(estimator.transform(same + 1)).all()
+
+
+@pytest.mark.parametrize("weights", OF_GRAPHS)
+@pytest.mark.parametrize("n", [20, 80])
+def test_equal_rows_are_finite(weights, n):
+    estimator = fit_quietly(np.ones((n, 3)), weights=weights)
+    assert np.isfinite(estimator.embedding_).all()
+
+
+@pytest.mark.parametrize("weights", OF_GRAPHS)
+def test_parts_of_a_graph_are_told_apart(weights):
+    X = blobs([60, 40, 30])
+    with pytest.warns(UserWarning, match="3 connected parts"):
+        estimator = QuadraticMDE(4, weights=weights).fit(X)
+    np.testing.assert_allclose(estimator.eigenvalues_[:2], 0)
+    assert (estimator.eigenvalues_[2:] > 1e-9).all()
+    within = np.split(estimator.embedding_[:, :2], [60, 100])
+    for part in within:
+        np.testing.assert_allclose(part, part[:1].repeat(len(part), axis=0), atol=1e-12)
+    # the largest part against the others, then the other two
+    places = np.array([part[0] for part in within])
+    assert places[1, 0] == pytest.approx(places[2, 0])
+    assert places[0, 1] == pytest.approx(0, abs=1e-12)
+    assert len(np.unique(places.round(6), axis=0)) == 3
+    w = np.ones(130)
+    if weights == "normalized_laplacian":
+        w = np.asarray(estimator.graph_.sum(axis=1)).ravel()
+        w = w / w.mean()
+    Y = estimator.embedding_
+    np.testing.assert_allclose((Y.T * w) @ Y / 130, np.eye(4), atol=1e-6)
+
+
+def test_more_parts_than_components():
+    with pytest.warns(UserWarning, match="at least 3 connected parts"):
+        estimator = QuadraticMDE(2).fit(blobs([30, 30, 30, 30]))
+    assert estimator.distortion_ == 0
+    np.testing.assert_allclose(
+        estimator.embedding_.T @ estimator.embedding_ / 120, np.eye(2), atol=1e-9
+    )
+
+
+def test_paths_between_parts():
+    X = blobs([60, 40])
+    with pytest.warns(UserWarning, match="2 connected parts"):
+        joined = QuadraticMDE(weights="isomap", tol=1e-9).fit(X)
+    with pytest.warns(UserWarning, match="connected components"):
+        peer = Isomap(n_neighbors=15, eigen_solver="dense").fit_transform(X)
+    scale = (joined.embedding_ * peer).sum(axis=0) / (joined.embedding_**2).sum(axis=0)
+    np.testing.assert_allclose(joined.embedding_ * scale, peer, atol=1e-5 * np.abs(peer).max())
+    graph = kneighbors_graph(X, 15, mode="distance")
+    with pytest.warns(UserWarning, match="2400 pairs of samples have no distance"):
+        given = QuadraticMDE(weights="isomap", metric="precomputed").fit(graph)
+    for estimator in (joined, given):
+        Y = estimator.embedding_[:, 0]
+        assert len(np.unique(estimator.embedding_, axis=0)) == 100
+        assert Y[:60].max() < Y[60:].min() or Y[:60].min() > Y[60:].max()
+
+
+def test_repeated_eigenvalues():
+    ring = sp.csr_array(np.roll(np.eye(60), 1, axis=0) + np.roll(np.eye(60), -1, axis=0))
+    with pytest.warns(UserWarning, match="Eigenvalues 1 and 2 are the same"):
+        one = QuadraticMDE(1, weights="precomputed").fit(ring)
+    assert one.eigenvalues_[0] == pytest.approx(2 - 2 * np.cos(2 * np.pi / 60))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        both = QuadraticMDE(2, weights="precomputed").fit(ring)
+    # a circle of radius sqrt(2)
+    np.testing.assert_allclose((both.embedding_**2).sum(axis=1), 2, atol=1e-5)
+
+
+def test_a_vertex_without_edges_has_a_place():
+    W = np.triu(np.random.default_rng(2).random((30, 30)), 1)
+    W[:, 7] = W[7] = 0
+    with pytest.warns(UserWarning, match="2 connected parts"):
+        estimator = QuadraticMDE(2, weights="precomputed").fit(W + W.T)
+    assert np.isfinite(estimator.embedding_).all()
+    assert np.argmax(np.abs(estimator.embedding_[:, 0])) == 7
+
+
+@pytest.mark.parametrize("weights", ALL)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_missing_values_are_refused(weights, value, X):
+    estimator = QuadraticMDE(weights=weights).fit(X)
+    X = X.copy()
+    X[3, 1] = value
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        QuadraticMDE(weights=weights).fit(X)
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        estimator.transform(X)
+
+
+@pytest.mark.parametrize("weights", ALL)
+def test_place_and_size_of_the_data_do_not_matter(weights, X):
+    expected = fit_quietly(X, weights=weights).embedding_
+    for moved in (X * 1e25, X * 1e-25, X * 1e100, X + 1e8):
+        found = fit_quietly(moved, weights=weights).embedding_
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("weights", ALL)
+def test_kinds_of_input(weights):
+    X = np.random.default_rng(3).integers(0, 255, (80, 5))
+    expected = fit_quietly(X.astype(float), weights=weights).embedding_
+    for given in (X.astype(np.uint8), pd.DataFrame(X), X.tolist(), torch.from_numpy(X)):
+        np.testing.assert_allclose(
+            fit_quietly(given, weights=weights).embedding_, expected, atol=1e-5
+        )
+    Z = X * (np.random.default_rng(4).random(X.shape) < 0.7)
+    expected = fit_quietly(Z.astype(float), weights=weights).embedding_
+    for kind in (sp.coo_matrix, sp.csr_array, sp.csc_array):
+        found = fit_quietly(kind(Z.astype(float)), weights=weights)
+        np.testing.assert_allclose(found.embedding_, expected, atol=1e-4)
+        np.testing.assert_allclose(
+            found.transform(kind(Z[:5].astype(float))), expected[:5], atol=1e-4
+        )
+    with pytest.raises(ValueError, match=r"could not convert string|bytes/strings"):
+        QuadraticMDE(weights=weights).fit([["a", "b"], ["c", "d"], ["e", "f"]])
+
+
+@pytest.mark.parametrize("weights", ["laplacian", "normalized_laplacian", "isomap"])
+def test_rows_distances_and_graphs_are_the_same_problem(weights, X):
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    graph = kneighbors_graph(X, 10, mode="distance")
+    order = np.argsort(D + 1e9 * np.eye(90), axis=1)[:, :12]
+    near = np.take_along_axis(D, order, axis=1)
+    order[:, 10:] = -1  # masked
+    expected = fit_quietly(X, weights=weights, n_neighbors=10)
+    for given in (D, graph, (order, near)):
+        k = None if given is graph else 10
+        found = fit_quietly(given, weights=weights, n_neighbors=k, metric="precomputed")
+        np.testing.assert_allclose(found.embedding_, expected.embedding_, atol=1e-5)
+    unseen = np.random.default_rng(5).standard_normal((6, 4))
+    to = np.linalg.norm(unseen[:, None] - X, axis=2)
+    found = fit_quietly(D, weights=weights, n_neighbors=10, metric="precomputed")
+    np.testing.assert_allclose(found.transform(to), expected.transform(unseen), atol=1e-5)
+
+
+def test_given_distances_that_are_none():
+    rng = np.random.default_rng(6)
+    D = rng.random((30, 30))
+    with pytest.warns(UserWarning, match="not symmetric"):
+        QuadraticMDE(weights="classical_mds", metric="precomputed").fit(D)
+    with pytest.raises(ValueError, match="must not be negative"):
+        QuadraticMDE(weights="classical_mds", metric="precomputed").fit(-D)
+    D = D + D.T
+    D[0, 5] = D[5, 0] = np.inf
+    kept = D.copy()
+    estimator = QuadraticMDE(weights="classical_mds", metric="precomputed").fit(D)
+    assert np.isfinite(estimator.embedding_).all()
+    np.testing.assert_array_equal(D, kept)
+    with pytest.warns(UserWarning, match="weights are not symmetric"):
+        QuadraticMDE(weights="precomputed").fit(rng.random((10, 10)))
+    with pytest.warns(UserWarning, match="kernel is not symmetric"):
+        QuadraticMDE(weights="kernel_pca", kernel="precomputed").fit(rng.random((10, 10)))
+
+
+@pytest.mark.parametrize("weights", ["laplacian", "lle", "classical_mds", "isomap"])
+def test_cosine_with_zero_rows(weights, X):
+    X[0] = X[5] = 0
+    X[7] = -X[8]
+    estimator = fit_quietly(X, weights=weights, metric="cosine")
+    assert np.isfinite(estimator.embedding_).all()
+    assert np.isfinite(estimator.transform(np.zeros((1, 4)))).all()
+
+
+def test_jaccard_with_zero_rows():
+    X = np.random.default_rng(7).random((60, 8)) < 0.2
+    X[:3] = False
+    for weights in ("laplacian", "isomap"):
+        estimator = fit_quietly(X, weights=weights, metric="jaccard")
+        assert np.isfinite(estimator.embedding_).all()
+
+
+@pytest.mark.parametrize("weights", ALL)
+def test_a_row_has_its_place_whatever_the_batch(weights, X):
+    estimator = QuadraticMDE(weights=weights).fit(X)
+    rows = np.random.default_rng(8).standard_normal((20, 4))
+    rows[4] *= 10
+    rows[5:8] = X[10:13]
+    together = estimator.transform(rows)
+    assert np.isfinite(together).all()
+    order = np.random.default_rng(9).permutation(20)
+    np.testing.assert_allclose(estimator.transform(rows[order]), together[order], atol=1e-7)
+    one_by_one = np.concatenate([estimator.transform(row[None]) for row in rows])
+    np.testing.assert_allclose(one_by_one, together, atol=1e-7)
+    np.testing.assert_allclose(together[5:8], estimator.embedding_[10:13], atol=1e-7)
+    many = np.tile(rows, (10, 1))
+    np.testing.assert_allclose(estimator.transform(many), np.tile(together, (10, 1)), atol=1e-7)
+
+
+@pytest.mark.parametrize("weights", ALL)
+def test_transform_checks_its_input(weights, X):
+    with pytest.raises(NotFittedError):
+        QuadraticMDE(weights=weights).transform(X)
+    with pytest.raises(ValueError, match="3 features"):
+        QuadraticMDE(weights=weights).fit(X).transform(X[:, :3])
+
+
+@pytest.mark.parametrize("weights", ALL)
+def test_same_seed_same_bits_and_no_global_state(weights, X):
+    before = np.random.get_state()[1].copy(), torch.get_rng_state()
+    first = fit_quietly(X, weights=weights).embedding_
+    np.testing.assert_array_equal(first, fit_quietly(X, weights=weights).embedding_)
+    np.testing.assert_array_equal(first, fit_quietly(X, weights=weights, n_jobs=1).embedding_)
+    np.testing.assert_array_equal(first, fit_quietly(X, weights=weights, n_jobs=2).embedding_)
+    np.testing.assert_array_equal(before[0], np.random.get_state()[1])
+    assert torch.equal(before[1], torch.get_rng_state())
+
+
+@pytest.mark.parametrize("weights", ALL)
+def test_pickled_estimators_are_small_and_place_the_same(weights, X):
+    estimator = QuadraticMDE(weights=weights).fit(X)
+    text = pickle.dumps(estimator)
+    if weights not in ("isomap", "lle"):  # which keep all path lengths, and a graph of 90 by 90
+        assert len(text) < 40_000
+    rows = X[:5] + 0.1
+    np.testing.assert_array_equal(pickle.loads(text).transform(rows), estimator.transform(rows))
+
+
+def test_same_bits_for_any_number_of_blas_threads():
+    code = (
+        "import numpy as np, hashlib, torch\n"
+        "from skmde.estimators._quadratic import QuadraticMDE\n"
+        "torch.set_num_threads({0})\n"
+        "X = np.random.default_rng(0).standard_normal((600, 70)) * np.linspace(4, 1, 70)\n"
+        "for w in ('laplacian', 'normalized_laplacian', 'classical_mds', 'isomap'):\n"
+        "    Y = QuadraticMDE(weights=w, random_state=0).fit(X).embedding_\n"
+        "    print(w, hashlib.md5(Y.tobytes()).hexdigest())\n"
+    )
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", code.format(k)],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": str(k), "OMP_NUM_THREADS": str(k)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for k in (1, 2, 4)
+    ]
+    assert outputs[0].count("\n") == 4
+    assert outputs[0] == outputs[1] == outputs[2]
+
+
+def test_wrong_combinations_are_refused(X):
+    D = np.abs(X @ X.T)
+    for weights in ("pca", "kernel_pca", "lle", "mvu", "precomputed"):
+        with pytest.raises(ValueError, match=f"metric='precomputed' does not go with .*{weights}"):
+            QuadraticMDE(weights=weights, metric="precomputed").fit(D)
+    with pytest.raises(ValueError, match=r"kernel='precomputed'.*square.*\(90, 4\)"):
+        QuadraticMDE(weights="kernel_pca", kernel="precomputed").fit(X)
+    with pytest.raises(ValueError, match=r"square.*\(90, 4\)"):
+        QuadraticMDE(weights="precomputed").fit(X)
+    with pytest.raises(ValueError, match="No two samples have a weight"):
+        QuadraticMDE(weights="precomputed").fit(np.eye(6))
+    with pytest.raises(ValueError, match="products that are NaN or infinite"):
+        QuadraticMDE(weights="kernel_pca", kernel="poly").fit(X * 1e150)
+    with pytest.raises(ValueError, match="The 'weights' parameter"):
+        QuadraticMDE(weights="umap").fit(X)
+
+
+def test_too_few_iterations_are_reported(X):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
+        QuadraticMDE(max_iter=1).fit(X)
+
+
+def test_matrices_that_would_not_fit_in_memory_are_refused(X, monkeypatch):
+    from skmde.estimators import _quadratic_gram
+
+    monkeypatch.setattr(_quadratic_gram, "physical_memory", lambda: 1e5)
+    for weights in ("kernel_pca", "classical_mds", "isomap"):
+        with pytest.raises(ValueError, match="all pairs of 90 samples"):
+            QuadraticMDE(weights=weights).fit(X)
+    QuadraticMDE(weights="pca").fit(X)
+
+
+def test_in_a_grid_search(X):
+    y = (X[:, 0] > 0).astype(int)
+    for given, settings in [
+        (X, {"weights": "pca"}),
+        (np.linalg.norm(X[:, None] - X, axis=2), {"metric": "precomputed"}),
+        (X @ X.T, {"weights": "kernel_pca", "kernel": "precomputed"}),
+    ]:
+        pipe = make_pipeline(QuadraticMDE(random_state=0, **settings), KNeighborsClassifier())
+        search = GridSearchCV(pipe, {"quadraticmde__n_components": [1, 2]}, cv=3, n_jobs=1)
+        assert search.fit(given, y).best_score_ > 0.8
