@@ -25,8 +25,8 @@ autosummary_imported_members = True
 autodoc_default_options = {
     "members": True,
     "inherited-members": False,
-    # scikit-learn writes this method and its text, which points into scikit-learn's own manual.
-    "exclude-members": "set_fit_request",
+    # scikit-learn writes these methods and their text, which points into its own manual.
+    "exclude-members": "set_fit_request, set_score_request",
 }
 numpydoc_show_class_members = False
 

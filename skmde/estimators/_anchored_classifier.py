@@ -245,6 +245,25 @@ class AnchoredClassifier(ClassifierMixin, BaseEstimator):
         probabilities = self.predict_proba(X)
         return self.classes_[probabilities.argmax(axis=1)]
 
+    def score(self, X, y, sample_weight=None):
+        """Share of the samples whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            As for `predict_proba`.
+        y : array-like of shape (n_new,)
+            Their classes.
+        sample_weight : array-like of shape (n_new,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            Between 0 and 1.
+        """
+        return super().score(X, y, sample_weight)
+
 
 def known_labels(y, n_samples):
     """The samples whose labels are known, and their labels.
