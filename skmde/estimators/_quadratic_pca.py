@@ -45,22 +45,21 @@ class PrincipalProblem:
         self._dtype = np.float32 if X.dtype == np.float32 and large else np.float64
         self._scaling = Scaling.fit(X, shift=not sp.issparse(X), scale=True)
         self._X = sp.csr_array(X) if sp.issparse(X) else X
-        self._mean = np.zeros(self._d)
-        self._mean = sum(np.asarray(Y.sum(axis=0)).ravel() for Y in self._blocks()) / self.n_items
         n_threads = count_threads(n_jobs)
         self._by_samples = self.n_items < self._d
         size = self.n_items if self._by_samples else self._d
         self.separating = np.empty((0, size))
         null = np.empty((0, size))
+        if self._d <= min(self.n_items, _FEW_FEATURES):
+            C, self._mean = self._covariance()
+            space, bound = Space(size, n_threads), float(np.trace(C))
+            apply = lambda V: -space.products(V, C)  # noqa: E731
+        else:
+            self._mean, bound = self._mean_and_size()
+            apply = self._feature_product
         if self._by_samples:
             null = np.full((1, size), 1 / np.sqrt(size))
             apply = self._sample_product
-        elif self._d <= _FEW_FEATURES:
-            C, space = self._covariance(), Space(size, n_threads)
-            apply = lambda V: -space.products(V, C)  # noqa: E731
-        else:
-            apply = self._feature_product
-        bound = self._squared_size()
         self.rounding = _ROUNDING[self._dtype] * bound
         self.squared_unit = self._scaling.unit**2
         self.form = QuadraticForm(apply=apply, null=null, bound=bound, precondition=lambda R: R)
@@ -70,27 +69,43 @@ class PrincipalProblem:
         for start in range(0, self._X.shape[0], _BLOCK_ROWS):
             yield self._scaling.apply(self._X[start : start + _BLOCK_ROWS], np.float64)
 
-    def _centred_blocks(self):
+    def _mean_and_size(self):
+        """The mean row, and the sum of all squares."""
+        total, size = np.zeros(self._d), 0.0
         for Y in self._blocks():
-            Y -= self._mean
-            yield Y.astype(self._dtype, copy=False)
-
-    def _squared_size(self):
-        total = 0.0
-        for Y in self._blocks():
-            squares = Y.multiply(Y).sum() if sp.issparse(Y) else np.einsum("ij,ij->", Y, Y)
-            total += float(squares)
-        return total
+            total += np.asarray(Y.sum(axis=0)).ravel()
+            size += float(Y.multiply(Y).sum() if sp.issparse(Y) else np.einsum("ij,ij->", Y, Y))
+        return total / self.n_items, size
 
     def _covariance(self):
-        C = np.zeros((self._d, self._d))
+        """Y^T Y for centred rows, and the mean row, in one pass.
+
+        Rows are taken less the mean of the first block, so what is left to correct is small.
+        """
+        C, total = np.zeros((self._d, self._d)), np.zeros(self._d)
+        about = np.zeros(self._d)
         if sp.issparse(self._X):
             for Y in self._blocks():
                 C += (Y.T @ Y).toarray()
-            return C - self.n_items * np.outer(self._mean, self._mean)
-        for Y in self._centred_blocks():
-            C += Y.T @ Y
-        return C
+                total += np.asarray(Y.sum(axis=0)).ravel()
+        else:
+            about = next(self._blocks()).mean(axis=0).astype(self._dtype)
+            for Y in self._blocks_less(about):
+                C += Y.T @ Y
+                total += Y.sum(axis=0, dtype=np.float64)
+        rest = total / self.n_items
+        return C - self.n_items * np.outer(rest, rest), about + rest
+
+    def _blocks_less(self, about):
+        """Blocks of rows less one row, in the dtype of products."""
+        as_it_is = self._scaling.center is None and self._scaling.unit == 1
+        if as_it_is and self._X.dtype == self._dtype:
+            for start in range(0, self.n_items, _BLOCK_ROWS):
+                yield self._X[start : start + _BLOCK_ROWS] - about
+            return
+        for Y in self._blocks():
+            Y -= about
+            yield Y.astype(self._dtype, copy=False)
 
     def _scores(self, V):
         """Rows of V, vectors of the features, to rows of scores."""
