@@ -86,7 +86,8 @@ class QuadraticMDE(BaseEmbedding):
         - "classical_mds": doubly centred squared distances; L is half of them.
         - "isomap": the same with lengths of shortest paths in the graph of neighbours.
         - "mvu": maximum variance unfolding; L is minus the Gram matrix of greatest variance that
-          keeps the distances of neighbours. For at most a hundred samples, with ``skmde[mvu]``.
+          keeps the distances of neighbours. Precise for at most a hundred samples, and some percent
+          short of that variance beyond; needs ``skmde[mvu]``.
         - "precomputed": X is the matrix of weights, dense or sparse, of any sign; p is the number
           of pairs whose weight is not 0.
     n_neighbors : int or None, default=15

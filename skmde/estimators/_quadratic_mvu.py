@@ -5,8 +5,9 @@ r"""Maximum variance unfolding: the Gram matrix of greatest variance with the ne
 
 (monograph, section 3.2). This semidefinite program is solved by cvxpy, an optional extra, with the
 interior-point method of Clarabel: 40 items take a second and 80 a quarter of a minute, and twice
-as many some 40 times as long. Where rigid neighbourhoods leave it no interior, the first-order
-method SCS takes over: it keeps the distances, but its variance may be some percent off.
+as many some 40 times as long. Beyond 100 items, and where rigid neighbourhoods leave it no
+interior, the first-order method SCS takes over: it keeps the distances, but its variance may be
+some percent off.
 
 Then L = -G, as in PCA. There is no natural product of an unseen item with the training items, so it
 is placed as in locally linear embedding: by the combination of its neighbours that reconstructs
@@ -27,7 +28,8 @@ from skmde.exceptions import ConvergenceWarning
 from skmde.preprocessing.graphs import connected_components
 from skmde.preprocessing.weights import edges_from_graph, neighbor_graph
 
-_MAX_ITER = 20_000
+_FEW = 100  # items for the interior-point method
+_MAX_ITER = 5_000
 _ISOMETRY = 1e-4  # of the largest squared distance
 _PRECISION = 1e-5  # of the solver, relative to the largest eigenvalue
 
@@ -112,11 +114,13 @@ def widest_gram(squares, edges, n_items, verbose=0):
     with warnings.catch_warnings():
         # what was found is measured below
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        try:
-            problem.solve(solver=cp.CLARABEL, verbose=bool(verbose))
-        except cp.error.SolverError:
-            # an interior-point method needs an interior, and rigid neighbourhoods leave little
-            problem.solve(solver=cp.SCS, eps=1e-6, max_iters=_MAX_ITER, verbose=bool(verbose))
+        if n_items <= _FEW:
+            try:
+                problem.solve(solver=cp.CLARABEL, verbose=bool(verbose))
+            except cp.error.SolverError:
+                G.value = None  # no interior
+        if G.value is None:
+            problem.solve(solver=cp.SCS, eps=1e-5, max_iters=_MAX_ITER, verbose=bool(verbose))
     if G.value is None:
         raise ValueError(
             "No points have the distances of these neighbours (the semidefinite program is "
