@@ -23,6 +23,7 @@ _EXPORTS = {
         "AnchoredMDE",
         "PreserveDistances",
         "PreserveNeighbors",
+        "QuadraticMDE",
     ),
     "skmde.exceptions": ("ConvergenceWarning",),
     "skmde.losses": (
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
         AnchoredMDE as AnchoredMDE,
         PreserveDistances as PreserveDistances,
         PreserveNeighbors as PreserveNeighbors,
+        QuadraticMDE as QuadraticMDE,
     )
     from skmde.exceptions import ConvergenceWarning as ConvergenceWarning
     from skmde.losses import (

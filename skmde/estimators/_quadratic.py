@@ -181,7 +181,7 @@ class QuadraticMDE(BaseEmbedding):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from skmde.estimators._quadratic import QuadraticMDE
+    >>> from skmde import QuadraticMDE
     >>> X, _ = load_digits(return_X_y=True)
     >>> estimator = QuadraticMDE(weights="pca").fit(X[:500])
     >>> estimator.embedding_.shape

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, make_swiss_roll
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.manifold import Isomap, LocallyLinearEmbedding, SpectralEmbedding
 
-from skmde.estimators._quadratic import QuadraticMDE
+from skmde import QuadraticMDE
 
 SOLVERS = ["auto", "dense", "lanczos", "lobpcg", "lbfgs"]
 

@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, kneighbors_graph
 from sklearn.pipeline import make_pipeline
 
-from skmde.estimators._quadratic import QuadraticMDE
+from skmde import QuadraticMDE
 from skmde.exceptions import ConvergenceWarning
 
 OF_GRAPHS = ["laplacian", "normalized_laplacian", "lle"]

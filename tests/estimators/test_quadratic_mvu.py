@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from skmde.estimators._quadratic import QuadraticMDE
+from skmde import QuadraticMDE
 
 
 def test_the_missing_extra_is_named(monkeypatch):

@@ -5,7 +5,7 @@ import sklearn
 from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skmde.estimators._quadratic import QuadraticMDE
+from skmde import QuadraticMDE
 
 CONFIGURATIONS = [
     QuadraticMDE(),
