@@ -79,7 +79,8 @@ def _whole(graph: Any, n_components: int) -> np.ndarray:
 def _few(graph: Any, n_components: int, max_iter: int, n_threads: int) -> np.ndarray:
     n = graph.shape[0]
     adjacency = sp.csr_array(graph, dtype=np.float64)
-    adjacency = adjacency - sp.diags_array(adjacency.diagonal(), format="csr")
+    if adjacency.diagonal().any():
+        adjacency = adjacency - sp.diags_array(adjacency.diagonal(), format="csr")
     degrees = np.asarray(adjacency.sum(axis=1)).ravel()
     matrix = adjacency.indptr, adjacency.indices, adjacency.data, degrees
     bounds = even_pieces(0, n, max(1, n // _ROWS))
