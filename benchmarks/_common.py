@@ -155,7 +155,9 @@ def inspect_python(python: str, module: str, names: Sequence[str]) -> dict[str, 
     return answer
 
 
-def importable(programs: Sequence[str], peer_python: str) -> tuple[list[str], dict[str, Any]]:
+def importable(
+    programs: Sequence[str], peer_python: str, modules: dict[str, tuple[str, str]] = PROGRAMS
+) -> tuple[list[str], dict[str, Any]]:
     """The programs that can be run, and the versions of what they run on.
 
     A line is printed for each program that is left out.
@@ -163,7 +165,7 @@ def importable(programs: Sequence[str], peer_python: str) -> tuple[list[str], di
     kept, versions = [], {}
     for program in programs:
         # "skmde-lbfgs" is skmde under another solver
-        module, distribution = PROGRAMS[program.removesuffix("-lbfgs")]
+        module, distribution = modules[program.removesuffix("-lbfgs")]
         python = interpreter(program, peer_python)
         found = inspect_python(python, module, (distribution, *LIBRARIES))
         if found["missing"]:

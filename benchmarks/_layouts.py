@@ -24,24 +24,6 @@ MODULES = {
 }
 
 
-def importable(programs: list[str], peer_python: str) -> tuple[list[str], dict[str, Any]]:
-    """The programs that can be run, and the versions of what they run on.
-
-    A line is printed for each program that is left out.
-    """
-    kept, versions = [], {}
-    for program in programs:
-        module, distribution = MODULES[program]
-        python = common.interpreter(program, peer_python)
-        found = common.inspect_python(python, module, (distribution, *common.LIBRARIES))
-        if found["missing"]:
-            print(f"{program} is skipped: {found['missing']}", flush=True)
-            continue
-        kept.append(program)
-        versions[program] = {"python": found["python"], **found["versions"]}
-    return kept, versions
-
-
 def run_child(
     program: str,
     data: Path,

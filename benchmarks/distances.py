@@ -279,7 +279,7 @@ def memory_of(report: dict[str, Any], input_mb: float) -> dict[str, Any]:
 
 def main() -> None:
     args = arguments()
-    programs, versions = layouts.importable(args.programs, args.peer_python)
+    programs, versions = common.importable(args.programs, args.peer_python, layouts.MODULES)
     layouts.need_one(programs)
     record: dict[str, Any] = {"threads": args.threads, "repeat": args.repeat, "versions": versions}
     with common.scratch() as folder:

@@ -123,7 +123,7 @@ def memory(data: Path, *, args: Any, **kw: Any) -> dict[str, Any] | None:
 
 def main() -> None:
     args = arguments()
-    programs, versions = layouts.importable(args.programs, args.peer_python)
+    programs, versions = common.importable(args.programs, args.peer_python, layouts.MODULES)
     layouts.need_one(programs)
     with np.load(args.data) as file:
         edges = file["edges"]

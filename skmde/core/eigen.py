@@ -12,6 +12,7 @@ projected L-BFGS. Nothing here can stall: each stops after `max_iter` steps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,29 @@ def _few(graph: Any, n_components: int, max_iter: int, n_threads: int) -> np.nda
     if adjacency.diagonal().any():
         adjacency = adjacency - sp.diags_array(adjacency.diagonal(), format="csr")
     degrees = np.asarray(adjacency.sum(axis=1)).ravel()
+    apply = laplacian_product(adjacency, degrees, n_threads)
+    _, vectors = lobpcg(
+        apply, degrees, n_components, max_iter=max_iter, seed=_SEED, n_threads=n_threads
+    )
+    return np.ascontiguousarray(np.sqrt(n) * vectors.T)
+
+
+def laplacian_product(
+    adjacency: sp.csr_array, degrees: np.ndarray, n_threads: int
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Multiplication of vectors, the rows of an array (b, n), by a graph's Laplacian.
+
+    Parameters
+    ----------
+    adjacency : csr_array of shape (n, n), float64
+        Symmetric, without a diagonal.
+    degrees : ndarray of shape (n,)
+        Its row sums.
+    n_threads : int
+        The result does not depend on it.
+    """
     matrix = adjacency.indptr, adjacency.indices, adjacency.data, degrees
+    n = adjacency.shape[0]
     bounds = even_pieces(0, n, max(1, n // _ROWS))
 
     def apply(vectors: np.ndarray) -> np.ndarray:
@@ -95,10 +118,7 @@ def _few(graph: Any, n_components: int, max_iter: int, n_threads: int) -> np.nda
         )
         return np.ascontiguousarray(out.T)
 
-    _, vectors = lobpcg(
-        apply, degrees, n_components, max_iter=max_iter, seed=_SEED, n_threads=n_threads
-    )
-    return np.ascontiguousarray(np.sqrt(n) * vectors.T)
+    return apply
 
 
 def _many(graph: Any, n_components: int, max_iter: int, n_threads: int) -> np.ndarray:

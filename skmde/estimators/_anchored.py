@@ -8,14 +8,13 @@ from numbers import Integral, Real
 
 import numpy as np
 import torch
-from sklearn.utils import check_random_state
 
 from skmde._device import cpu_by_default, resolve_device
 from skmde._distortion import Loss, Penalty, resolve_loss, resolve_penalty
 from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._threads import count_threads
 from skmde.core.anchored_quadratic import loose_items
-from skmde.estimators._anchored_pairs import DistancePairs, NeighborPairs, WeightedPairs
+from skmde.estimators._anchored_pairs import DistancePairs, WeightedPairs
 from skmde.estimators._anchored_problem import AnchoredProblem
 from skmde.estimators._anchored_start import distance_start, random_start
 from skmde.estimators._base import (
@@ -27,6 +26,7 @@ from skmde.estimators._base import (
 )
 from skmde.estimators._init import checked_start, separate_coincident
 from skmde.estimators._known_places import known_places
+from skmde.estimators._neighbor_pairs import NeighborPairs
 from skmde.estimators._repulsion import repulsive_pairs
 from skmde.estimators._transform import place
 from skmde.losses import NAMED
@@ -310,10 +310,7 @@ class AnchoredMDE(BaseEmbedding):
         return self.fit(X, y, **fit_params).embedding_
 
     def _fit(self, X, y, anchors, anchor_values):
-        random_state = self.random_state
-        if random_state is None:
-            random_state = np.random.RandomState()  # seeded by the system
-        random_state = check_random_state(random_state)
+        random_state = self._random_state()
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
         device = resolve_device(self.device)
         n_threads = count_threads(self.n_jobs)

@@ -1,8 +1,9 @@
-"""The pairs of an anchored embedding: neighbours, a graph of weights, or distances.
+"""The pairs of an anchored embedding: a graph of weights, or distances.
 
 Each class answers two questions for :class:`AnchoredMDE`: which pairs the fitted samples form, and
-where unseen samples go. A source of attraction (`NeighborPairs`, `WeightedPairs`) gives a graph of
-weights, and for unseen rows tables of fitted items and weights. `DistancePairs` gives original
+where unseen samples go. A source of attraction (`WeightedPairs`, or `NeighborPairs` of
+``_neighbor_pairs.py``) gives a graph of weights, and for unseen rows tables of fitted items and
+weights. `DistancePairs` gives original
 distances.
 """
 
@@ -12,80 +13,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde.estimators._known_rows import KnownRows
-from skmde.estimators._original_distances import (
-    GraphDistances,
-    MatrixDistances,
-    NeighborPaths,
-    RowDistances,
-    weighted_pairs,
-)
-from skmde.estimators._preserve_neighbors import default_n_neighbors
+from skmde.estimators._original_distances import original_distances, weighted_pairs
 from skmde.estimators._transform_distances import place_by_distances
 from skmde.preprocessing._adjacency import as_adjacency
-from skmde.preprocessing._selection import drop_far
 from skmde.preprocessing.graphs import connected_components
-from skmde.preprocessing.neighbors import nearest_neighbors
-from skmde.preprocessing.precomputed import precomputed_queries
 from skmde.preprocessing.sampling import all_edges
-from skmde.preprocessing.weights import neighbor_graph
 
-_ROUNDING = 1e-6  # relative error of a precomputed distance of 0
 _MAX_PAIRS = 10_000_000
 _MAX_ANCHORS = 1000  # fitted samples that place an unseen one by distances
-
-
-class NeighborPairs:
-    """Nearest neighbours: weight 2 where each is a neighbour of the other, else 1.
-
-    Parameters
-    ----------
-    X : ndarray, sparse matrix, or pair of arrays
-        Checked input, as :class:`PreserveNeighbors` takes it.
-    n_neighbors : int or None
-    max_distance : float or None
-    metric : str or callable
-    **search : dict
-        Further arguments of :func:`~skmde.preprocessing.neighbors.nearest_neighbors`.
-    """
-
-    def __init__(self, X, n_neighbors, max_distance, *, metric, **search):
-        precomputed = isinstance(metric, str) and metric == "precomputed"
-        as_stored = precomputed and (isinstance(X, tuple) or sp.issparse(X))
-        if n_neighbors is None and max_distance is None and not as_stored:
-            n_neighbors = default_n_neighbors(X.shape[0])
-        indices, distances, self._index = nearest_neighbors(
-            X, n_neighbors, metric=metric, max_distance=max_distance, **search
-        )
-        self.graph = neighbor_graph(indices, distances)
-        self._max_distance = max_distance
-        self._known = None if precomputed else KnownRows(X)
-        # An unseen sample at most this far away would be a neighbour of the fitted one.
-        self._reach = np.where(indices >= 0, distances, 0.0).max(axis=1, initial=0.0)
-        if n_neighbors is None:
-            n_neighbors = max(1, int(np.ceil(np.mean(np.count_nonzero(indices >= 0, axis=1)))))
-        self._n_neighbors = min(n_neighbors, len(indices) - 1)
-
-    def settle(self, rng):
-        """Keep only what unseen rows need."""
-        self.graph = None
-
-    def of_unseen(self, X):
-        """Neighbours of unseen rows, their weights, and the fitted row that each equals, or -1."""
-        if self._known is None:
-            indices, distances = precomputed_queries(
-                X, self._n_neighbors, n_train=len(self._reach), max_distance=self._max_distance
-            )
-            tolerance, twin = _ROUNDING, np.full(len(indices), -1)
-        else:
-            indices, distances = self._index.kneighbors(X, self._n_neighbors)
-            if self._max_distance is not None:
-                indices, distances = drop_far(indices, distances, self._max_distance)
-            tolerance, twin = 0.0, self._known.find(X)
-        nearest = indices[:, 0]
-        same = distances[:, 0] <= tolerance * self._reach[nearest]
-        twin = np.where(twin >= 0, twin, np.where(same, nearest, -1))
-        mutual = distances <= self._reach[indices]
-        return indices, np.where(indices >= 0, 1.0 + mutual, 0.0), twin
 
 
 class WeightedPairs:
@@ -161,26 +96,18 @@ class DistancePairs:
         device,
         verbose,
     ):
-        paths = {"n_jobs": n_jobs, "verbose": verbose}
-        named = metric if isinstance(metric, str) else None
-        if named == "graph":
-            self.originals = GraphDistances(X, max_distance, **paths)
-        elif n_neighbors is not None:
-            self.originals = NeighborPaths(
-                X,
-                n_neighbors,
-                max_distance,
-                metric=metric,
-                metric_params=metric_params,
-                algorithm=algorithm,
-                random_state=rng,
-                device=device,
-                **paths,
-            )
-        elif named == "precomputed":
-            self.originals = MatrixDistances(X)
-        else:
-            self.originals = RowDistances(X, metric, metric_params, n_jobs)
+        self.originals = original_distances(
+            X,
+            metric,
+            metric_params,
+            n_neighbors,
+            max_distance,
+            algorithm=algorithm,
+            random_state=rng,
+            n_jobs=n_jobs,
+            device=device,
+            verbose=verbose,
+        )
         pairs, _ = weighted_pairs(self.originals, None, _MAX_PAIRS, rng)
         n = self.originals.n_items
         self.distances = pairs.distances.astype(np.float64)

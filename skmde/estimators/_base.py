@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 import torch
+from sklearn.utils import check_random_state
 
 import skmde
 from skmde._device import cpu_by_default
@@ -49,6 +50,12 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _is_precomputed(self):
         return any(self._is(metric) for metric in self._square)
+
+    def _random_state(self):
+        """A RandomState; numpy's global one is never used."""
+        if self.random_state is None:
+            return np.random.RandomState()  # seeded by the system
+        return check_random_state(self.random_state)
 
     def _callbacks(self):
         return () if self.callbacks is None else list(self.callbacks)

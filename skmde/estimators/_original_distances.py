@@ -251,6 +251,43 @@ class NeighborPaths(GraphDistances):
         return D, twin
 
 
+def original_distances(
+    X, metric, metric_params, n_neighbors, max_path_length, *, n_jobs, verbose, **search
+):
+    """The source of distances that `metric` and `n_neighbors` name.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix
+        Checked input.
+    metric : str or callable
+    metric_params : dict or None
+    n_neighbors : int or None
+        Replaces distances by those along shortest paths in the graph of nearest neighbours.
+    max_path_length : float or None
+        Pairs farther apart along paths are left out.
+    n_jobs : int or None
+    verbose : int
+    **search : dict
+        How neighbours are searched: further arguments of
+        :func:`~skmde.preprocessing.neighbors.nearest_neighbors`.
+
+    Returns
+    -------
+    originals : RowDistances, MatrixDistances, GraphDistances or NeighborPaths
+    """
+    paths = {"n_jobs": n_jobs, "verbose": verbose}
+    named = metric if isinstance(metric, str) else None
+    if named == "graph":
+        return GraphDistances(X, max_path_length, **paths)
+    if n_neighbors is not None:
+        search.update(metric=metric, metric_params=metric_params)
+        return NeighborPaths(X, n_neighbors, max_path_length, **paths, **search)
+    if named == "precomputed":
+        return MatrixDistances(X)
+    return RowDistances(X, metric, metric_params, n_jobs)
+
+
 def weighted_pairs(originals, pair_weights, max_pairs, rng):
     """The pairs of a problem, and their weights.
 

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 import numpy as np
 import torch
 from scipy.spatial.distance import cdist
-from sklearn.utils import check_random_state
 
 from skmde._device import cpu_by_default, resolve_device
 from skmde._distortion import Loss, resolve_loss
@@ -26,10 +25,8 @@ from skmde.estimators._base import (
 from skmde.estimators._distance_start import filled_out, landmark_start, sized, sized_if_wild
 from skmde.estimators._init import checked_start, separate_coincident
 from skmde.estimators._original_distances import (
-    GraphDistances,
-    MatrixDistances,
-    NeighborPaths,
     RowDistances,
+    original_distances,
     root_mean_square,
     scaled,
     weighted_pairs,
@@ -271,10 +268,7 @@ class PreserveDistances(BaseEmbedding):
         return self
 
     def _fit(self, X, pair_weights):
-        random_state = self.random_state
-        if random_state is None:
-            random_state = np.random.RandomState()  # seeded by the system
-        random_state = check_random_state(random_state)
+        random_state = self._random_state()
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
         device = resolve_device(self.device)
         n_threads = count_threads(self.n_jobs)
@@ -388,24 +382,18 @@ class PreserveDistances(BaseEmbedding):
             self.__dict__.pop("feature_names_in_", None)
         else:
             X = self._validated(X, reset=True)
-        paths = {"n_jobs": self.n_jobs, "verbose": self.verbose}
-        if self._is("graph"):
-            return X, GraphDistances(X, self.max_path_length, **paths)
-        if self.n_neighbors is not None:
-            return X, NeighborPaths(
-                X,
-                self.n_neighbors,
-                self.max_path_length,
-                metric=self.metric,
-                metric_params=self.metric_params,
-                algorithm=self.neighbors_algorithm,
-                random_state=rng,
-                device=device,
-                **paths,
-            )
-        if self._is("precomputed"):
-            return X, MatrixDistances(X)
-        return X, RowDistances(X, self.metric, self.metric_params, self.n_jobs)
+        return X, original_distances(
+            X,
+            self.metric,
+            self.metric_params,
+            self.n_neighbors,
+            self.max_path_length,
+            algorithm=self.neighbors_algorithm,
+            random_state=rng,
+            n_jobs=self.n_jobs,
+            device=device,
+            verbose=self.verbose,
+        )
 
     def _units(self, distances, loss, constraint, n):
         """What distances are multiplied by, the solver's unit of length, and its dtype."""

@@ -6,10 +6,8 @@ import copy
 from numbers import Integral, Real
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import check_random_state
 
 from skmde._device import cpu_by_default, resolve_device
 from skmde._distortion import Penalty, resolve_penalty
@@ -31,19 +29,15 @@ from skmde.estimators._init import (
     random_start,
     separate_coincident,
 )
-from skmde.estimators._known_rows import KnownRows
+from skmde.estimators._neighbor_pairs import NeighborPairs
 from skmde.estimators._repulsion import repulsive_pairs
 from skmde.estimators._transform import place
 from skmde.penalties import PENALTIES
-from skmde.preprocessing._selection import drop_far
-from skmde.preprocessing.neighbors import ALGORITHMS, nearest_neighbors
-from skmde.preprocessing.precomputed import precomputed_queries
-from skmde.preprocessing.weights import edges_from_graph, neighbor_graph
+from skmde.preprocessing.neighbors import ALGORITHMS
+from skmde.preprocessing.weights import edges_from_graph
 
 # Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.
 _N_REPULSIVE = 128
-# Relative error of a precomputed distance of 0.
-_ROUNDING = 1e-6
 
 
 class PreserveNeighbors(BaseEmbedding):
@@ -265,20 +259,28 @@ class PreserveNeighbors(BaseEmbedding):
         return self
 
     def _fit(self, X):
-        random_state = self.random_state
-        if random_state is None:
-            random_state = np.random.RandomState()  # seeded by the system
-        random_state = check_random_state(random_state)
+        random_state = self._random_state()
         device = resolve_device(self.device)
         n_threads = count_threads(self.n_jobs)
         self._check_parameters()
         attract, repel, constraint = self._problem_parts()
         with stage("neighbors"):
-            X, indices, distances, index = self._training_neighbors(X, random_state, device)
-        n = indices.shape[0]
+            X = self._checked(X)
+            neighbors = NeighborPairs(
+                X,
+                self.n_neighbors,
+                self.max_distance,
+                metric=self.metric,
+                metric_params=self.metric_params,
+                algorithm=self.neighbors_algorithm,
+                random_state=random_state.randint(np.iinfo(np.int32).max),
+                n_jobs=self.n_jobs,
+                device=device,
+            )
+        graph = neighbors.graph
+        n = graph.shape[0]
         self._check_size(n, constraint)
         with stage("edges"):
-            graph = neighbor_graph(indices, distances)
             edges, weights = edges_from_graph(graph)
             self._check_edges(edges)
             if repel is not None:
@@ -320,14 +322,10 @@ class PreserveNeighbors(BaseEmbedding):
         self.residual_norm_ = problem.residual_norm
         self.n_iter_ = problem.result.n_iter
         self.history_ = problem.result.history.as_arrays()
-        self._index = index
-        self._known_rows = None if self._is_precomputed() else KnownRows(X)
-        self._n_neighbors = self._neighbors_of_unseen(indices)
         # As they were at fit, whatever becomes of the parameters: what places unseen samples.
         self._penalties = copy.copy(attract), copy.copy(repel)
-        self._max_distance = self.max_distance
-        # An unseen sample at most this far away would be a neighbour of the training sample.
-        self._reach = np.where(indices >= 0, distances, 0.0).max(axis=1)
+        neighbors.settle(random_state)
+        self._neighbors = neighbors
         # A training item has, on average, this much attraction and repulsion.
         self._repulsive_items = np.sort(
             random_state.choice(n, min(n, _N_REPULSIVE), replace=False)
@@ -358,29 +356,14 @@ class PreserveNeighbors(BaseEmbedding):
                 "init='quadratic', 'random' or an array."
             )
 
-    def _training_neighbors(self, X, random_state, device):
-        if self._is_pair(X):
-            X = checked_pair(X)
-            self.n_features_in_ = len(X[0])
-            self.__dict__.pop("feature_names_in_", None)
-        else:
-            X = self._validated(X, reset=True)
-        n_neighbors = self.n_neighbors
-        stores_neighbors = self._is_precomputed() and (self._is_pair(X) or sp.issparse(X))
-        if n_neighbors is None and self.max_distance is None and not stores_neighbors:
-            n_neighbors = default_n_neighbors(X.shape[0])
-        indices, distances, index = nearest_neighbors(
-            X,
-            n_neighbors,
-            metric=self.metric,
-            metric_params=self.metric_params,
-            algorithm=self.neighbors_algorithm,
-            max_distance=self.max_distance,
-            random_state=random_state.randint(np.iinfo(np.int32).max),
-            n_jobs=self.n_jobs,
-            device=device,
-        )
-        return X, indices, distances, index
+    def _checked(self, X):
+        """Input to `fit`, checked."""
+        if not self._is_pair(X):
+            return self._validated(X, reset=True)
+        X = checked_pair(X)
+        self.n_features_in_ = len(X[0])
+        self.__dict__.pop("feature_names_in_", None)
+        return X
 
     def _is_pair(self, X):
         return self._is_precomputed() and isinstance(X, tuple)
@@ -404,12 +387,6 @@ class PreserveNeighbors(BaseEmbedding):
         else:
             start = pca_start(X, self.n_components, random_state)
         return separate_coincident(start, random_state)
-
-    def _neighbors_of_unseen(self, indices):
-        if self.n_neighbors is not None:
-            return min(self.n_neighbors, indices.shape[0] - 1)
-        found = np.count_nonzero(indices >= 0, axis=1)
-        return max(1, int(np.ceil(np.mean(found))))
 
     def transform(self, X):
         """Place unseen samples in the embedding of the training samples.
@@ -444,57 +421,31 @@ class PreserveNeighbors(BaseEmbedding):
         """
         check_is_fitted(self)
         with cpu_by_default():
-            X, indices, distances = self._unseen_neighbors(X)
-            return self._place(X, indices, distances).astype(output_dtype(X), copy=False)
+            X = self._checked_unseen(X)
+            places, _ = self._place(X)
+            return places.astype(output_dtype(X), copy=False)
 
-    def _unseen_neighbors(self, X):
-        if self._is_pair(X):
-            X = checked_pair(X)
-        else:
-            X = self._validated(X, reset=False)
-        max_distance = self._max_distance
-        if self._is_precomputed():
-            indices, distances = precomputed_queries(
-                X,
-                self._n_neighbors,
-                n_train=self.embedding_.shape[0],
-                max_distance=max_distance,
-            )
-            return X, indices, distances
-        indices, distances = self._index.kneighbors(X, self._n_neighbors)
-        if max_distance is not None:
-            indices, distances = drop_far(indices, distances, max_distance)
-        return X, indices, distances
+    def _checked_unseen(self, X):
+        return checked_pair(X) if self._is_pair(X) else self._validated(X, reset=False)
 
-    def _place(self, X, indices, distances):
-        """Vectors of unseen samples, given their neighbours; float64."""
+    def _place(self, X):
+        """Vectors of unseen samples, float64, and their neighbours."""
         n = self.embedding_.shape[0]
-        # Precomputed distances often come from matrix products, which leave a sample at a distance
-        # of rounding from itself: compare with how far the training sample's neighbours are.
-        tolerance = _ROUNDING if self._known_rows is None else 0.0
-        nearest = indices[:, 0]
-        twin = np.where(distances[:, 0] <= tolerance * self._reach[nearest], nearest, -1)
-        if self._known_rows is not None:
-            known = self._known_rows.find(X)
-            twin = np.where(known >= 0, known, twin)
+        indices, weights, twin = self._neighbors.of_unseen(X)
         same = twin >= 0
-        out = np.empty((indices.shape[0], self.embedding_.shape[1]))
-        out[same] = self.embedding_[twin[same]]
+        places = np.empty((indices.shape[0], self.embedding_.shape[1]))
+        places[same] = self.embedding_[twin[same]]
         if not same.all():
-            attract, repel = self._penalties
-            near = indices[~same]
-            mutual = distances[~same] <= self._reach[near]
-            out[~same] = place(
+            places[~same] = place(
                 self.embedding_,
-                near,
-                np.where(near >= 0, 1.0 + mutual, 0.0),
-                attract,
-                repel,
+                indices[~same],
+                weights[~same],
+                *self._penalties,
                 self._repulsive_items,
                 self._repulsion / min(n, _N_REPULSIVE),
                 n_threads=count_threads(self.n_jobs),
             )
-        return out
+        return places, indices
 
     def score(self, X, y=None):
         """Share of the nearest training samples that are nearest in the embedding, too.
@@ -519,16 +470,10 @@ class PreserveNeighbors(BaseEmbedding):
         """
         check_is_fitted(self)
         with cpu_by_default():
-            X, indices, distances = self._unseen_neighbors(X)
-            places = self._place(X, indices, distances)
+            places, indices = self._place(self._checked_unseen(X))
         k = min(indices.shape[1], self.embedding_.shape[0])
         search = NearestNeighbors(n_neighbors=k).fit(self.embedding_)
         near = search.kneighbors(places, return_distance=False)
         valid = indices >= 0
         common = (indices[:, :, None] == near[:, None, :]).any(axis=2) & valid
         return float(np.mean(common.sum(axis=1) / np.maximum(valid.sum(axis=1), 1)))
-
-
-def default_n_neighbors(n_samples):
-    """PyMDE's rule: 1% of all pairs, but 5 to 15 neighbours each, and no more than there are."""
-    return max(1, min(max(min(15, int(0.01 * (n_samples - 1) / 2)), 5), n_samples - 1))

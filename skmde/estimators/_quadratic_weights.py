@@ -18,8 +18,8 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._threads import count_threads, even_pieces, run_pieces
-from skmde.core.kernels import _numba
+from skmde._threads import count_threads
+from skmde.core.eigen import laplacian_product
 from skmde.core.spectral import QuadraticForm
 from skmde.estimators._known_rows import KnownRows
 from skmde.preprocessing.graphs import connected_components
@@ -27,7 +27,6 @@ from skmde.preprocessing.neighbors import nearest_neighbors
 from skmde.preprocessing.precomputed import precomputed_queries
 from skmde.preprocessing.weights import neighbor_graph
 
-_ROWS = 2048  # rows of a sparse matrix that a thread takes at a time
 _SYMMETRY_TOLERANCE = 1e-5  # of the largest weight
 _ROUNDING = 1e-6  # relative error of a precomputed distance of 0
 
@@ -181,31 +180,12 @@ def graph_form(graph, n_components, normalized, n_jobs):
     separating = part_contrasts(labels, roots, n_components)
     trivial = (roots / np.sqrt(roots @ roots))[None]
     form = QuadraticForm(
-        apply=_laplacian_product(graph, degrees, n_jobs),
+        apply=laplacian_product(graph, degrees, count_threads(n_jobs)),
         null=np.concatenate([trivial, separating]),
         bound=2.0 * float(sizes.max()),
         precondition=lambda R: R / sizes,
     )
     return form, separating, roots / np.sqrt(np.mean(roots**2)) if normalized else None
-
-
-def _laplacian_product(graph, degrees, n_jobs):
-    matrix = graph.indptr, graph.indices, graph.data, degrees
-    n = graph.shape[0]
-    bounds = even_pieces(0, n, max(1, n // _ROWS))
-    n_threads = count_threads(n_jobs)
-
-    def apply(vectors):
-        columns = np.ascontiguousarray(vectors.T)
-        out = np.empty_like(columns)
-        run_pieces(
-            lambda start, stop: _numba.laplacian_rows(*matrix, columns, start, stop, out),
-            bounds,
-            n_threads,
-        )
-        return np.ascontiguousarray(out.T)
-
-    return apply
 
 
 def part_contrasts(labels, roots, most):

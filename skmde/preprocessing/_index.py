@@ -47,6 +47,11 @@ def check_rows(X):
     return check_array(X, accept_sparse="csr", dtype="numeric")
 
 
+def few_cells(X):
+    """Whether a sparse matrix is so small that it is faster as a dense one."""
+    return X.shape[0] * X.shape[1] <= _SMALL_DENSE
+
+
 class NeighborIndex:
     """Search structure over training rows, for them and for unseen rows.
 
@@ -121,7 +126,7 @@ class NeighborIndex:
         """
         X = check_rows(X)
         self.n_samples_, self.n_features_ = X.shape
-        self._dense = not sp.issparse(X) or X.shape[0] * X.shape[1] <= _SMALL_DENSE
+        self._dense = not sp.issparse(X) or few_cells(X)
         check_metric(self.metric, not self._dense)
         self._form = euclidean_form(self.metric, self.metric_params)
         X = self._as_rows(X)

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._threads import run_rows
-from skmde.preprocessing._index import check_rows
+from skmde.preprocessing._index import check_rows, few_cells
 from skmde.preprocessing._metrics import check_metric, euclidean_form, for_sklearn, is_angular
 from skmde.preprocessing._pairwise import AllPairsMetric, squared_differences
 from skmde.preprocessing._spaces import AngularSpace, MetricSpace, VectorSpace
@@ -24,8 +24,6 @@ __all__ = ["MetricDistances", "pair_distances"]
 _BLOCK_ENTRIES = 1 << 20
 _PAIRS = 1 << 16
 _AT_ONE = 2.0  # squared Euclidean distance of unit vectors whose cosine distance is 1
-# A sparse matrix of at most so many cells is faster as a dense one.
-_SMALL_DENSE = 1 << 25
 
 
 def pair_distances(
@@ -103,7 +101,7 @@ class MetricDistances:
         """
         X = check_rows(X)
         self.n_samples_, self.n_features_ = X.shape
-        self._dense = not sp.issparse(X) or X.shape[0] * X.shape[1] <= _SMALL_DENSE
+        self._dense = not sp.issparse(X) or few_cells(X)
         check_metric(self.metric, not self._dense)
         self._form = euclidean_form(self.metric, self.metric_params)
         X = self._as_rows(X)

@@ -9,7 +9,13 @@ from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skmde
-from skmde import PreserveDistances, PreserveNeighbors
+from skmde import (
+    AnchoredClassifier,
+    AnchoredMDE,
+    PreserveDistances,
+    PreserveNeighbors,
+    QuadraticMDE,
+)
 
 CONFIGURATIONS = [
     PreserveNeighbors(),
@@ -26,7 +32,31 @@ CONFIGURATIONS = [
     PreserveDistances(metric="graph"),
     PreserveDistances(n_neighbors=4, init="random"),
     PreserveDistances(n_components=1, init="pca", metric="manhattan", max_pairs=50),
+    QuadraticMDE(),
+    QuadraticMDE(metric="precomputed"),
+    QuadraticMDE(weights="normalized_laplacian", n_neighbors=4, metric="manhattan"),
+    QuadraticMDE(weights="pca"),
+    QuadraticMDE(weights="kernel_pca", kernel="rbf"),
+    QuadraticMDE(weights="kernel_pca", kernel="precomputed"),
+    QuadraticMDE(weights="lle", n_neighbors=4),
+    QuadraticMDE(weights="classical_mds"),
+    QuadraticMDE(weights="classical_mds", metric="precomputed"),
+    QuadraticMDE(weights="isomap", n_components=1),
+    QuadraticMDE(weights="isomap", metric="precomputed"),
+    QuadraticMDE(weights="precomputed"),
+    AnchoredMDE(),
+    AnchoredMDE(attractive_penalty="log1p", repulsive_penalty="log", init="random"),
+    AnchoredMDE(attractive_penalty="huber", n_neighbors=3, metric="manhattan", max_distance=100.0),
+    AnchoredMDE(metric="precomputed"),
+    AnchoredMDE(metric="affinity"),
+    AnchoredMDE(loss="squared"),
+    AnchoredMDE(loss="absolute", metric="precomputed"),
+    AnchoredClassifier(),
+    AnchoredClassifier(n_neighbors=3, metric="manhattan"),
+    AnchoredClassifier(metric="precomputed"),
+    AnchoredClassifier(metric="affinity"),
 ]
+ANCHORED = [e for e in CONFIGURATIONS if isinstance(e, AnchoredMDE | AnchoredClassifier)]
 
 
 @parametrize_with_checks(CONFIGURATIONS)
@@ -56,6 +86,9 @@ MORE_CHECKS = [
 def test_checks_that_check_estimator_leaves_out(estimator, name):
     if "polars" in name:
         pytest.importorskip("polars")
+    if "output" in name or "names_out" in name:
+        if not hasattr(estimator, "transform"):
+            pytest.skip("no transformer")
     check = getattr(estimator_checks, name, None)
     if check is None:
         pytest.skip(f"scikit-learn {sklearn.__version__} has no {name}")
@@ -63,26 +96,42 @@ def test_checks_that_check_estimator_leaves_out(estimator, name):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "square"),
+    ("estimator", "square", "positive"),
     [
-        (PreserveNeighbors(), False),
-        (PreserveNeighbors(metric="precomputed"), True),
-        (PreserveDistances(), False),
-        (PreserveDistances(metric="manhattan", n_neighbors=3), False),
-        (PreserveDistances(metric=max), False),
-        (PreserveDistances(metric="precomputed"), True),
-        (PreserveDistances(metric="graph"), True),
+        (PreserveNeighbors(), False, False),
+        (PreserveNeighbors(metric="precomputed"), True, True),
+        (PreserveDistances(), False, False),
+        (PreserveDistances(metric="manhattan", n_neighbors=3), False, False),
+        (PreserveDistances(metric=max), False, False),
+        (PreserveDistances(metric="precomputed"), True, True),
+        (PreserveDistances(metric="graph"), True, True),
+        (QuadraticMDE(), False, False),
+        (QuadraticMDE(metric="precomputed"), True, True),
+        (QuadraticMDE(weights="pca"), False, False),
+        (QuadraticMDE(weights="kernel_pca", kernel="precomputed"), True, False),
+        (QuadraticMDE(weights="precomputed"), True, False),
     ],
     ids=repr,
 )
-def test_tags(estimator, square):
+def test_tags(estimator, square, positive):
     tags = get_tags(estimator)
     assert tags.input_tags.pairwise == square
-    assert tags.input_tags.positive_only == square
+    assert tags.input_tags.positive_only == positive
     assert tags.input_tags.sparse
     assert tags.transformer_tags.preserves_dtype == ["float64", "float32"]
     assert not tags.non_deterministic
     assert not tags.target_tags.required
+
+
+@pytest.mark.parametrize("estimator", ANCHORED, ids=repr)
+def test_tags_of_anchored_estimators(estimator):
+    tags = get_tags(estimator)
+    square = estimator.metric in ("precomputed", "affinity", "graph")
+    assert tags.input_tags.pairwise == square
+    assert tags.input_tags.positive_only == square
+    assert tags.input_tags.sparse
+    assert not tags.non_deterministic
+    assert tags.target_tags.required
 
 
 def test_html_repr_names_the_parameters():

@@ -54,7 +54,7 @@ def test_some_pairs_and_unseen_rows_agree_with_all_pairs(metric, form):
 
 
 def test_wide_sparse_rows(monkeypatch):
-    monkeypatch.setattr(distances_module, "_SMALL_DENSE", 0)
+    monkeypatch.setattr("skmde.preprocessing._index._SMALL_DENSE", 0)
     data = sp.random(60, 400, density=0.05, random_state=0, format="csr")
     data = sp.vstack([data, data[:3]]).tocsr()
     every = pair_distances(data)
