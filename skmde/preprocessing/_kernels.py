@@ -41,6 +41,22 @@ def _squared_distances(a, b, c, e, items, start, stop, out):
 
 
 @jit()
+def _squares_of_four(queries, group, rows, start, stop, out):
+    """The same for the queries from `group` on; the last one stands in where there are fewer."""
+    last = len(queries) - 1
+    _squared_distances(
+        queries[group],
+        queries[min(group + 1, last)],
+        queries[min(group + 2, last)],
+        queries[min(group + 3, last)],
+        rows,
+        start,
+        stop,
+        out,
+    )
+
+
+@jit()
 def _insert(indices, values, index, value):
     """Put a candidate into a list sorted by (value, index); the last one falls out."""
     at = len(indices) - 1
@@ -73,17 +89,7 @@ def scan_rows(queries, exclude, rows, indices, values):
     for start in range(0, len(rows), step):
         stop = min(start + step, len(rows))
         for group in range(0, n_queries, 4):
-            last = n_queries - 1
-            _squared_distances(
-                queries[group],
-                queries[min(group + 1, last)],
-                queries[min(group + 2, last)],
-                queries[min(group + 3, last)],
-                rows,
-                start,
-                stop,
-                buffer,
-            )
+            _squares_of_four(queries, group, rows, start, stop, buffer)
             for s in range(min(4, n_queries - group)):
                 q = group + s
                 worst = values[q, k - 1]
@@ -97,22 +103,12 @@ def scan_rows(queries, exclude, rows, indices, values):
 @jit()
 def all_squares(queries, rows, out):
     """Squared distances of every query, float64, to every row: (q, n)."""
-    last = len(queries) - 1
     step = max(8, _ITEM_BYTES // (rows.itemsize * rows.shape[1]))
     buffer = np.empty((4, step))
     for start in range(0, len(rows), step):
         stop = min(start + step, len(rows))
         for group in range(0, len(queries), 4):
-            _squared_distances(
-                queries[group],
-                queries[min(group + 1, last)],
-                queries[min(group + 2, last)],
-                queries[min(group + 3, last)],
-                rows,
-                start,
-                stop,
-                buffer,
-            )
+            _squares_of_four(queries, group, rows, start, stop, buffer)
             for s in range(min(4, len(queries) - group)):
                 for j in range(stop - start):
                     out[group + s, start + j] = buffer[s, j]

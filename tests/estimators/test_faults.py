@@ -7,18 +7,17 @@ gives finite points or an error that says what to do.
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import threading
 import warnings
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
+from fault_tools import assert_finite, n_distinct, run_python
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
@@ -31,7 +30,6 @@ from sklearn.preprocessing import StandardScaler
 import skmde
 from skmde import Anchored, PreserveNeighbors
 
-ROOT = Path(skmde.__file__).parent.parent
 RNG = np.random.default_rng(0)
 X60 = RNG.standard_normal((60, 5))
 UNSEEN = RNG.standard_normal((20, 5))
@@ -48,31 +46,6 @@ def fit(X, **params):
 
 def embed(X, **params):
     return fit(X, **params).embedding_
-
-
-def assert_finite(Y, shape):
-    assert Y.shape == shape
-    assert np.isfinite(Y).all()
-
-
-def n_distinct(Y):
-    return len(np.unique(Y, axis=0))
-
-
-def run_python(code, *, extra_path=None, stdin="", **environment):
-    """Run code in a fresh process that must succeed."""
-    path = os.pathsep.join(str(p) for p in (ROOT, extra_path) if p is not None)
-    env = {**os.environ, "PYTHONPATH": path, **environment}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        env=env,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return done
 
 
 def test_row_01_one_sample_is_an_error():

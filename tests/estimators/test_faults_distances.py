@@ -4,19 +4,16 @@ Numbers in the names are those of the rows in the list of faults: what each inpu
 gives finite points or an error that says what to do.
 """
 
-import os
 import pickle
-import subprocess
-import sys
 import tracemalloc
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
+from fault_tools import assert_finite, n_distinct, run_python
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
@@ -31,7 +28,6 @@ from skmde import PreserveDistances
 from skmde._distortion import resolve_loss
 from skmde.losses import NAMED
 
-ROOT = Path(skmde.__file__).parent.parent
 RNG = np.random.default_rng(0)
 X60 = RNG.standard_normal((60, 5))
 UNSEEN = RNG.standard_normal((20, 5))
@@ -93,31 +89,6 @@ def fit_kind(kind, **params):
 
 def embed(X, pair_weights=None, **params):
     return fit(X, pair_weights, **params).embedding_
-
-
-def assert_finite(Y, shape):
-    assert Y.shape == shape
-    assert np.isfinite(Y).all()
-
-
-def n_distinct(Y):
-    return len(np.unique(Y, axis=0))
-
-
-def run_python(code, *, extra_path=None, stdin="", **environment):
-    """Run code in a fresh process that must succeed."""
-    path = os.pathsep.join(str(p) for p in (ROOT, extra_path) if p is not None)
-    env = {**os.environ, "PYTHONPATH": path, **environment}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        env=env,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return done
 
 
 @pytest.mark.parametrize(
