@@ -373,6 +373,11 @@ def _checked_weights(pair_weights, n):
             "pair_weights must hold finite numbers, and has some that are NaN or infinite; set the "
             "weight of a pair that is to be left out to 0."
         )
+    if (values < 0).any():
+        raise ValueError(
+            f"pair_weights must not be negative, got {values.min()}: a pair that repels has no "
+            "original distance. Set the weight of a pair that is to be left out to 0."
+        )
     return as_adjacency(weights, quantity="weight")[0]
 
 
