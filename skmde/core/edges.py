@@ -88,6 +88,31 @@ class EdgeList:
         """The same edges, all under one other function."""
         return replace(self, segments=(Segment(0, len(self), function),))
 
+    def joined(self, other: EdgeList) -> EdgeList:
+        """These edges and then others, each under its own function."""
+        n, both = len(self), (self, other)
+        order = None
+        if self.order is not None or other.order is not None:
+            first, second = (
+                torch.arange(len(edges), device=edges.i.device)
+                if edges.order is None
+                else edges.order
+                for edges in both
+            )
+            order = torch.cat([first, n + second])
+        deviations = None
+        if self.deviations is not None and other.deviations is not None:
+            deviations = torch.cat([self.deviations, other.deviations])
+        return EdgeList(
+            i=torch.cat([self.i, other.i]),
+            j=torch.cat([self.j, other.j]),
+            weights=torch.cat([self.weights, other.weights]),
+            deviations=deviations,
+            segments=self.segments
+            + tuple(replace(s, start=n + s.start, stop=n + s.stop) for s in other.segments),
+            order=order,
+        )
+
     def to_callers_order(self, values: torch.Tensor) -> torch.Tensor:
         """Values given for the stored edges, in the order in which the caller gave them."""
         if self.order is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -19,13 +18,9 @@ from skmde._threads import count_threads
 from skmde.constraints import Centered, Constraint, resolve_constraint
 from skmde.core.all_pairs import AllPairs, AllPairsObjective
 from skmde.core.edges import Distortion, EdgeList
-from skmde.core.lbfgs import minimize
 from skmde.core.objective import Edges, Objective, distances, distortions
-from skmde.core.progress import progress_bar
 from skmde.core.result import SolveResult, SolverState
-from skmde.exceptions import ConvergenceWarning
-
-_FIRST_STEPS = 2  # iterations after which a solve that ends is not taken for a failed one
+from skmde.core.solve import solve
 
 
 class MDE:
@@ -222,19 +217,17 @@ class MDE:
         _check_numbers(tol, max_iter, memory_size, snapshot_every)
         callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
         start = self._starting_point(X, random_state)
-        objective = self._objective(start.dtype)
-        with progress_bar(verbose, max_iter) as bar:
-            result = minimize(
-                objective,
-                self.constraint,
-                start,
-                tol=tol,
-                max_iter=max_iter,
-                memory_size=memory_size,
-                callbacks=[*callbacks, *bar],
-                snapshot_every=snapshot_every,
-            )
-        _warn_if_failed(result)
+        result = solve(
+            self._objective(start.dtype),
+            self.constraint,
+            start,
+            tol=tol,
+            max_iter=max_iter,
+            memory_size=memory_size,
+            callbacks=callbacks,
+            snapshot_every=snapshot_every,
+            verbose=verbose,
+        )
         self.result = result
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X
@@ -436,24 +429,3 @@ def _check_numbers(tol: Any, max_iter: Any, memory_size: Any, snapshot_every: in
 
 def _is_integer(number: Any) -> bool:
     return isinstance(number, numbers.Integral) and not isinstance(number, bool)
-
-
-def _warn_if_failed(result: SolveResult) -> None:
-    norms = result.history.residual_norm
-    # As good as the precision allows: moving every item by its own length would change the value,
-    # to first order, by some square roots of a rounding: what rounding changes in the
-    # slopes of d ** 1.5 where items coincide. Or the value itself is but rounding of positions.
-    gain = norms[-1] * float(torch.linalg.matrix_norm(result.X))
-    eps, value = torch.finfo(result.X.dtype).eps, abs(result.value)
-    settled = gain <= 30 * eps**0.5 * value or value <= 100 * eps * gain
-    # Later on it is the kink of a loss, or rounding, that ends the solve.
-    begun = result.n_iter > _FIRST_STEPS
-    stuck = "no step" in result.reason and norms[-1] > 0.01 * norms[0] and not (settled or begun)
-    if stuck or "not finite" in result.reason:
-        warnings.warn(
-            f"The solve stopped early: {result.reason} (iteration {result.n_iter}, average "
-            f"distortion {result.value:.6g}, residual norm {result.residual_norm:.3g}). Check the "
-            "scale of the data and of the starting point.",
-            ConvergenceWarning,
-            stacklevel=4,  # past the decorator of embed()
-        )

@@ -222,3 +222,18 @@ def test_as_edges_takes_data_frames():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(EDGES, columns=["a", "b"])
     np.testing.assert_array_equal(as_edges(frame, 6), EDGES)
+
+
+def test_joined_lists_keep_their_functions_and_the_order_of_the_caller():
+    first = EdgeList.build([[2, 1], [0, 1]], 4, Log1p(), weights=[1.0, 2.0])
+    second = EdgeList.build([[3, 2], [0, 3], [0, 2]], 4, (Quadratic(), Log()), weights=[3, -4, 5])
+    both = first.joined(second)
+    assert len(both) == 5
+    spans = [(s.start, s.stop, type(s.function)) for s in both.segments]
+    assert spans == [(0, 2, Log1p), (2, 4, Quadratic), (4, 5, Log)]
+    given = both.to_callers_order(both.weights)
+    assert given.tolist() == [1.0, 2.0, 3.0, -4.0, 5.0]
+    pairs = torch.stack([both.to_callers_order(both.i), both.to_callers_order(both.j)], dim=1)
+    assert pairs.tolist() == [[1, 2], [0, 1], [2, 3], [0, 3], [0, 2]]
+    ordered = EdgeList.build([[0, 1]], 4, Log1p())
+    assert ordered.joined(ordered).order is None
