@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -13,7 +14,6 @@ from skmde._device import cpu_by_default, resolve_device
 from skmde._distortion import Loss, Penalty, resolve_loss, resolve_penalty
 from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._threads import count_threads
-from skmde.core.anchored_quadratic import loose_items
 from skmde.estimators._anchored_pairs import DistancePairs, WeightedPairs
 from skmde.estimators._anchored_problem import AnchoredProblem
 from skmde.estimators._anchored_start import distance_start, random_start
@@ -24,22 +24,23 @@ from skmde.estimators._base import (
     output_dtype,
     stage,
 )
+from skmde.estimators._growing import GrowingMixin
 from skmde.estimators._init import checked_start, separate_coincident
 from skmde.estimators._known_places import known_places
 from skmde.estimators._neighbor_pairs import NeighborPairs
-from skmde.estimators._repulsion import repulsive_pairs
+from skmde.estimators._original_distances import original_distances
+from skmde.estimators._repulsion import weighted_pairs
 from skmde.estimators._transform import place
 from skmde.losses import NAMED
 from skmde.penalties import PENALTIES
 from skmde.preprocessing._adjacency import as_adjacency, is_networkx
 from skmde.preprocessing.neighbors import ALGORITHMS
-from skmde.preprocessing.weights import edges_from_graph
 
 # Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.
 _N_REPULSIVE = 128
 
 
-class AnchoredMDE(BaseEmbedding):
+class AnchoredMDE(GrowingMixin, BaseEmbedding):
     r"""Minimum-distortion embedding of samples some of which have given places.
 
     The places of the others, the free samples, minimise the average distortion
@@ -65,6 +66,10 @@ class AnchoredMDE(BaseEmbedding):
         Number of repulsive pairs, as a multiple of the number of attractive ones; None is 1.
     loss : str, Loss or callable, default=None
         Loss of original distances, in place of penalties; see :mod:`skmde.losses`.
+    anchor_weight : float, default=None
+        None fixes the anchors. A number makes them soft: each is free, and pulled to its place as
+        by a further pair of this weight, under the quadratic penalty, with a sample that is fixed
+        there.
     n_neighbors : int, default=None
         Number of neighbours of each sample. None takes a share of 1% of all pairs, but at least
         5 and at most 15; with a precomputed sparse graph, all that it stores; with
@@ -178,6 +183,7 @@ class AnchoredMDE(BaseEmbedding):
         "repulsive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable, None],
         "repulsive_fraction": [Interval(Real, 0, None, closed="neither"), None],
         "loss": [StrOptions(set(NAMED)), Loss, callable, None],
+        "anchor_weight": [Interval(Real, 0, None, closed="neither"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [str, callable],
         "metric_params": [dict, None],
@@ -202,6 +208,7 @@ class AnchoredMDE(BaseEmbedding):
         repulsive_penalty=None,
         repulsive_fraction=None,
         loss=None,
+        anchor_weight=None,
         n_neighbors=None,
         metric="euclidean",
         metric_params=None,
@@ -222,6 +229,7 @@ class AnchoredMDE(BaseEmbedding):
         self.repulsive_penalty = repulsive_penalty
         self.repulsive_fraction = repulsive_fraction
         self.loss = loss
+        self.anchor_weight = anchor_weight
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.metric_params = metric_params
@@ -320,43 +328,79 @@ class AnchoredMDE(BaseEmbedding):
         name = f"This {type(self).__name__} estimator"
         anchors, values = known_places(y, anchors, anchor_values, n, self.n_components, name)
         with stage("pairs"):
-            pairs, problem = self._problem(X, anchors, values, rng, random_state, device)
-            attract = problem.weights > 0
-            loose, self._n_loose_parts = loose_items(problem.edges[attract], n, anchors)
-        with stage("solve"):
-            if len(problem.edges) == 0 or problem.is_quadratic:
-                solution = problem.solve_exactly()
+            if self.loss is not None:
+                functions = resolve_loss(self.loss)
             else:
-                start = self._starting_point(pairs, problem, rng, random_state, n_threads)
-                solution = problem.solve(
-                    start,
-                    output_dtype(X),
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    memory_size=self.memory_size,
-                    callbacks=self._callbacks(),
-                    verbose=self.verbose,
-                )
+                attract, repel = resolve_penalty(self.attractive_penalty), self.repulsive_penalty
+                functions = attract, None if repel is None else resolve_penalty(repel)
+            pairs = self._pairs_of(X, rng, random_state, device)
+            problem = AnchoredProblem(
+                n,
+                *self._terms(pairs, functions, random_state),
+                anchors=anchors,
+                values=values,
+                anchor_weight=self.anchor_weight,
+                device=device,
+                n_jobs=self.n_jobs,
+            )
+        with stage("solve"):
+            start = partial(self._starting_point, pairs, problem, rng, random_state, n_threads)
+            solution = problem.solve(start, output_dtype(X), **self._solver_options())
         self.embedding_ = solution.X.astype(output_dtype(X), copy=False)
-        self.anchors_ = anchors
-        self.forces_ = -solution.gradient[anchors]
+        self.n_loose_, self._n_loose_parts = problem.count_loose()
+        # As they were at fit, whatever becomes of the parameters: what places unseen samples.
+        self._functions = copy.deepcopy(functions)
+        # as much as repels a training item on average
+        n_repulsive = np.count_nonzero(problem.weights < 0)
+        self._repulsion = 2.0 * n_repulsive / n / min(n, _N_REPULSIVE)
+        self._keep(pairs, problem, solution, rng, random_state)
+
+    def _extend(self, X):
+        random_state = self._random_state()
+        rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+        device = resolve_device(self.device)
+        self._check_parameters()
+        old = self.embedding_
+        with stage("pairs"):
+            further = (X, rng) if isinstance(self._functions, Loss) else (X,)
+            pairs = self._pairs.extended(*further)
+            problem = AnchoredProblem(
+                len(old) + (len(X[0]) if isinstance(X, tuple) else X.shape[0]),
+                *self._terms(pairs, self._functions, random_state),
+                anchors=np.arange(len(old)),
+                values=old.astype(np.float64),
+                device=device,
+                n_jobs=self.n_jobs,
+            )
+        with stage("solve"):
+
+            def start():
+                return separate_coincident(self._places_with(X), random_state)
+
+            solution = problem.solve(start, old.dtype, **self._solver_options())
+        self.embedding_ = self._joined(solution)
+        self._keep(pairs, problem, solution, rng, random_state)
+        loose = problem.count_loose()
+        self.n_loose_ += loose[0]
+        return loose
+
+    def _keep(self, pairs, problem, solution, rng, random_state):
+        """The pairs that were embedded, the solution, and what places unseen samples."""
+        self.anchors_ = problem.anchors
+        self.forces_ = -solution.gradient[problem.anchors]
         self.edges_, self.weights_ = problem.edges, problem.weights
         self.distances_ = problem.distances
-        self.n_loose_ = int(np.count_nonzero(loose))
-        self.distortion_ = solution.value
-        self.residual_norm_ = problem.residual_norm(solution.gradient)
+        self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = max(1, solution.n_iter), solution.history
-        # As they were at fit, whatever becomes of the parameters: what places unseen samples.
-        self._pairs, self._functions = pairs, copy.deepcopy(problem.functions)
-        pairs.settle(rng)
-        if self.loss is not None:
+        self._pairs = pairs
+        if isinstance(self._functions, Loss):
+            pairs.settle(rng)
             return
+        pairs.settle()
+        n = len(self.embedding_)
         self._repulsive_items = np.sort(
             random_state.choice(n, min(n, _N_REPULSIVE), replace=False)
         ).astype(np.int32)
-        # as much as repels a training item on average
-        n_repulsive = np.count_nonzero(problem.weights < 0)
-        self._repulsion = 2.0 * n_repulsive / n / len(self._repulsive_items)
 
     def _check_parameters(self):
         """What scikit-learn's check of one parameter at a time cannot see."""
@@ -388,7 +432,7 @@ class AnchoredMDE(BaseEmbedding):
 
     def _checked_input(self, X):
         """X as checked; a networkx graph as a sparse matrix."""
-        if isinstance(X, tuple) and self._is("precomputed") and self.loss is None:
+        if self._is_pair(X):
             X = checked_pair(X)
             n = len(X[0])
         elif is_networkx(X) and (self._is("graph") or self._is("affinity")):
@@ -400,51 +444,43 @@ class AnchoredMDE(BaseEmbedding):
         self.__dict__.pop("feature_names_in_", None)
         return X
 
-    def _problem(self, X, anchors, values, rng, random_state, device):
-        """The source of the pairs, and the problem that they make."""
+    def _pairs_of(self, X, rng, random_state, device):
+        """The source of the pairs."""
         options = {
-            "metric": self.metric,
             "metric_params": self.metric_params,
             "algorithm": self.neighbors_algorithm,
             "n_jobs": self.n_jobs,
             "device": device,
         }
-        distances = None
         if self.loss is not None:
-            functions = resolve_loss(self.loss)
-            pairs = DistancePairs(
-                X, self.n_neighbors, self.max_distance, rng=rng, verbose=self.verbose, **options
+            originals = original_distances(
+                X,
+                self.metric,
+                n_neighbors=self.n_neighbors,
+                max_path_length=self.max_distance,
+                random_state=rng,
+                verbose=self.verbose,
+                **options,
             )
-            edges, distances = pairs.edges, pairs.distances
-            weights = np.ones(len(edges))
-        else:
-            attract, repel = resolve_penalty(self.attractive_penalty), self.repulsive_penalty
-            repel = None if repel is None else resolve_penalty(repel)
-            functions = attract, repel
-            if self._is("affinity"):
-                pairs = WeightedPairs(X)
-            else:
-                options["random_state"] = random_state.randint(np.iinfo(np.int32).max)
-                pairs = NeighborPairs(X, self.n_neighbors, self.max_distance, **options)
-            edges, weights = edges_from_graph(pairs.graph)
-            if repel is not None and len(edges):
-                fraction = self.repulsive_fraction or 1.0
-                dissimilar = repulsive_pairs(pairs.graph, edges, fraction, random_state)
-                edges = np.concatenate([edges, dissimilar])
-                weights = np.concatenate([weights, np.full(len(dissimilar), -1, weights.dtype)])
-        n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
-        problem = AnchoredProblem(
-            n,
-            edges,
-            functions,
-            anchors,
-            values,
-            weights=weights,
-            distances=distances,
-            device=device,
-            n_jobs=self.n_jobs,
+            return DistancePairs(originals, self.max_distance, rng)
+        if self._is("affinity"):
+            return WeightedPairs(X)
+        return NeighborPairs(
+            X,
+            self.n_neighbors,
+            self.max_distance,
+            metric=self.metric,
+            random_state=random_state.randint(np.iinfo(np.int32).max),
+            **options,
         )
-        return pairs, problem
+
+    def _terms(self, pairs, functions, random_state):
+        """Edges, functions, weights and original distances."""
+        if isinstance(functions, Loss):
+            return pairs.edges, functions, np.ones(len(pairs.edges)), pairs.distances
+        fraction = self.repulsive_fraction or 1.0
+        edges, weights = weighted_pairs(pairs.graph, functions[1], fraction, random_state)
+        return edges, functions, weights, None
 
     def _starting_point(self, pairs, problem, rng, random_state, n_threads):
         """In the units of the anchors' places; float64."""
@@ -456,7 +492,7 @@ class AnchoredMDE(BaseEmbedding):
         elif self.loss is not None:
             start = distance_start(pairs, problem, rng, n_threads)
         else:
-            start = problem.place_quadratic().X
+            start = problem.place_quadratic().X[: problem.n_items]
         parted = self.loss is not None or self.repulsive_penalty is not None
         return separate_coincident(start, random_state) if parted else start
 
@@ -498,19 +534,18 @@ class AnchoredMDE(BaseEmbedding):
                 "graph. Fit the larger graph anew, or pass their rows of its matrix."
             )
         with cpu_by_default():
-            if isinstance(X, tuple) and self._is("precomputed") and self.loss is None:
-                X = checked_pair(X)
-            else:
-                X = self._validated(X, reset=False)
-            n_threads = count_threads(self.n_jobs)
-            if isinstance(self._functions, Loss):
-                places = self._pairs.place(X, self.embedding_, self._functions, n_threads)
-            else:
-                places = self._place(*self._pairs.of_unseen(X), n_threads)
-            return places.astype(output_dtype(X), copy=False)
+            X = checked_pair(X) if self._is_pair(X) else self._validated(X, reset=False)
+            return self._places(X).astype(output_dtype(X), copy=False)
 
-    def _place(self, indices, weights, twin, n_threads):
-        """Places of unseen samples, given the pairs that attract them; float64."""
+    def _is_pair(self, X):
+        return self.loss is None and super()._is_pair(X)
+
+    def _places(self, X):
+        """Places of unseen samples, float64."""
+        n_threads = count_threads(self.n_jobs)
+        if isinstance(self._functions, Loss):
+            return self._pairs.place(X, self.embedding_, self._functions, n_threads)
+        indices, weights, twin = self._pairs.of_unseen(X)
         same = twin >= 0
         places = np.empty((len(indices), self.embedding_.shape[1]))
         places[same] = self.embedding_[twin[same]]

@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde.estimators._known_rows import KnownRows
-from skmde.estimators._original_distances import original_distances, weighted_pairs
+from skmde.estimators._pair_weights import weighted_pairs
 from skmde.estimators._transform_distances import place_by_distances
-from skmde.preprocessing._adjacency import as_adjacency
+from skmde.preprocessing._adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.graphs import connected_components
 from skmde.preprocessing.sampling import all_edges
 
@@ -37,9 +37,13 @@ class WeightedPairs:
         self.graph, _ = as_adjacency(X, quantity="weight")
         self._known = KnownRows(X)
 
-    def settle(self, rng):
-        """Keep only what unseen rows need."""
-        self.graph = None
+    def settle(self):
+        """All of it is what further items need."""
+
+    def extended(self, X):
+        """The graph with further items, whose weights X holds, (q, n + q)."""
+        _check_weights(X.data if sp.issparse(X) else X)
+        return WeightedPairs(with_further_rows(self.graph, X))
 
     def of_unseen(self, X):
         """Items joined to unseen rows, their weights, and the fitted row that each equals."""
@@ -65,51 +69,28 @@ class DistancePairs:
 
     Parameters
     ----------
-    X : ndarray or sparse matrix
-        Checked input.
-    n_neighbors : int or None
-        Replaces distances by those along shortest paths in the graph of nearest neighbours.
+    originals : object of :mod:`skmde.estimators._original_distances`
     max_distance : float or None
         Pairs farther apart are left out.
-    metric : str or callable
     rng : numpy.random.Generator
+    first : int, default=0
+        Only pairs with an item from this on.
 
     Attributes
     ----------
-    originals : object of :mod:`skmde.estimators._original_distances`
+    originals : object
     edges, distances : ndarrays of shape (p, 2) and (p,)
     labels : ndarray of shape (n,)
         Which samples are joined by a chain of pairs.
     """
 
-    def __init__(
-        self,
-        X,
-        n_neighbors,
-        max_distance,
-        *,
-        metric,
-        metric_params,
-        algorithm,
-        rng,
-        n_jobs,
-        device,
-        verbose,
-    ):
-        self.originals = original_distances(
-            X,
-            metric,
-            metric_params,
-            n_neighbors,
-            max_distance,
-            algorithm=algorithm,
-            random_state=rng,
-            n_jobs=n_jobs,
-            device=device,
-            verbose=verbose,
-        )
-        pairs, _ = weighted_pairs(self.originals, None, _MAX_PAIRS, rng)
-        n = self.originals.n_items
+    def __init__(self, originals, max_distance, rng, first=0):
+        self.originals = originals
+        if first:
+            pairs = originals.pairs_from(first, _MAX_PAIRS, rng)
+        else:
+            pairs, _ = weighted_pairs(originals, None, _MAX_PAIRS, rng)
+        n = originals.n_items
         self.distances = pairs.distances.astype(np.float64)
         self.edges = all_edges(n) if pairs.edges is None else pairs.edges
         self._max_distance = np.inf if max_distance is None else max_distance
@@ -119,9 +100,14 @@ class DistancePairs:
         _, self.labels = connected_components(sp.csr_array((ones, self.edges.T), shape=(n, n)))
 
     def settle(self, rng):
-        """Choose the samples that place unseen ones, and keep only what that needs."""
+        """Choose the samples that place unseen ones, and keep only what further items need."""
         self._anchors = self.originals.choose_anchors(_MAX_ANCHORS, rng)
         self.edges = self.distances = self.labels = None
+
+    def extended(self, X, rng):
+        """The pairs of the fitted items and further ones that have one of these."""
+        originals, n = self.originals, self.originals.n_items
+        return DistancePairs(originals.extended(X), self._max_distance, rng, first=n)
 
     def place(self, X, embedding, loss, n_threads):
         """Places of unseen samples, float64."""

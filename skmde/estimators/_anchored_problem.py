@@ -4,6 +4,9 @@ The average distortion is that of the pairs that have a free item: a pair of two
 constant, and is left out. Places are in the units of the anchors' values. What is handed to the
 solver is relative to the anchors' mean, and for a loss that has no unit of its own in units of the
 original distances, so that neither offset nor scale costs precision.
+
+A soft anchor is a pair more: of the item, which is free, and a further item that is fixed at the
+place, under the quadratic penalty.
 """
 
 from __future__ import annotations
@@ -17,11 +20,12 @@ import torch
 from skmde._distortion import Loss
 from skmde._threads import count_threads
 from skmde.constraints import Anchored
-from skmde.core.anchored_quadratic import place_quadratic
+from skmde.core.anchored_quadratic import loose_items, place_quadratic
 from skmde.core.edges import EdgeList
 from skmde.core.objective import Objective
-from skmde.core.problem import MDE
-from skmde.estimators._original_distances import root_mean_square, scaled
+from skmde.core.solve import solve
+from skmde.estimators._original_distances import root_mean_square
+from skmde.losses import SquaredLoss
 from skmde.penalties import Huber, Linear, Quadratic
 
 # The linear penalty's kink at 0 stalls the solver: it is rounded over these parts of the anchors'
@@ -39,7 +43,9 @@ class AnchoredSolution(NamedTuple):
     value : float
         Average distortion.
     gradient : ndarray of shape (n_items, m)
-        Its gradient, of anchors, too.
+        Its gradient in the items; of anchors, soft ones too, that of the pairs alone.
+    residual_norm : float
+        Frobenius norm of the gradient in the items that move.
     n_iter : int
     history : dict of ndarray
     """
@@ -47,6 +53,7 @@ class AnchoredSolution(NamedTuple):
     X: np.ndarray
     value: float
     gradient: np.ndarray
+    residual_norm: float
     n_iter: int
     history: dict
 
@@ -59,11 +66,13 @@ class AnchoredProblem:
     n_items : int
     edges : ndarray of shape (p, 2), int
     functions : pair (Penalty, Penalty or None), or Loss
-    anchors, values : ndarrays of shape (n_anchors,) and (n_anchors, m)
     weights : ndarray of shape (p,)
         Negative for pairs under the second penalty.
     distances : ndarray of shape (p,) or None
         Original distances, for a loss.
+    anchors, values : ndarrays of shape (n_anchors,) and (n_anchors, m)
+    anchor_weight : float or None
+        Weight of the pull that a soft anchor feels; None for anchors that do not move.
     device : torch.device
     n_jobs : int or None
 
@@ -74,18 +83,39 @@ class AnchoredProblem:
     """
 
     def __init__(
-        self, n_items, edges, functions, anchors, values, *, weights, distances, device, n_jobs
+        self,
+        n_items,
+        edges,
+        functions,
+        weights,
+        distances=None,
+        *,
+        anchors,
+        values,
+        anchor_weight=None,
+        device,
+        n_jobs,
     ):
-        free = np.ones(n_items, dtype=bool)
-        free[anchors] = False
-        kept = free[edges].any(axis=1)
-        if not kept.all():
-            edges, weights = edges[kept], weights[kept]
-            distances = None if distances is None else distances[kept]
         self.n_items, self.functions = n_items, functions
-        self.edges, self.weights, self.distances = edges, weights, distances
         self.anchors, self.values = anchors, values
-        self._free, self._device, self._n_jobs = free, device, n_jobs
+        self._anchor_weight = anchor_weight
+        self._fixed = anchors  # of n_items and those that soft anchors are pulled to
+        if anchor_weight is None:
+            free = np.ones(n_items, dtype=bool)
+            free[anchors] = False
+            kept = free[edges].any(axis=1)
+            if not kept.all():
+                edges, weights = edges[kept], weights[kept]
+                distances = None if distances is None else distances[kept]
+        else:
+            self._fixed = n_items + np.arange(len(anchors))
+        self.edges, self.weights, self.distances = edges, weights, distances
+        self._device, self._n_jobs = device, n_jobs
+
+    @property
+    def _n_all(self):
+        """Items, and those that soft anchors are pulled to."""
+        return self.n_items + (0 if self._anchor_weight is None else len(self.anchors))
 
     @property
     def center(self):
@@ -93,30 +123,40 @@ class AnchoredProblem:
         largest = np.abs(self.values).max() or 1.0
         return largest * (self.values / largest).mean(axis=0)
 
+    def count_loose(self):
+        """Number of items that no chain of attractive pairs joins to an anchor, and their parts."""
+        edges = self.edges[self.weights > 0]
+        loose, n_parts = loose_items(edges, self.n_items, self.anchors)
+        return int(np.count_nonzero(loose)), n_parts
+
     def place_quadratic(self):
         """Where the quadratic penalty would put the items that attract each other."""
         attract = self.weights > 0
-        return place_quadratic(
-            self.edges[attract], self.weights[attract], self.n_items, self.anchors, self.values
-        )
+        edges, weights = self.edges[attract], self.weights[attract]
+        if self._anchor_weight is not None:
+            edges = np.concatenate([edges, self._pulls()])
+            weights = np.append(weights, np.full(len(self.anchors), self._anchor_weight))
+        return place_quadratic(edges, weights, self._n_all, self._fixed, self.values)
 
-    def solve_exactly(self):
+    def _solve_exactly(self):
         """The solution under the quadratic penalty alone."""
         begin = time.perf_counter()
         placement = self.place_quadratic()
         value, gradient = self._evaluate(placement.X)
         last = {
             "value": value,
-            "residual_norm": self.residual_norm(gradient),
+            "residual_norm": self._residual_norm(gradient),
             "step_size": 0.0,
             "seconds": time.perf_counter() - begin,
         }
         history = {name: np.array([number]) for name, number in last.items()}
-        return AnchoredSolution(placement.X, value, gradient, placement.n_iter, history)
+        return self._solution(placement.X, value, gradient, placement.n_iter, history)
 
     @property
-    def is_quadratic(self):
+    def _is_quadratic(self):
         """Whether the quadratic penalty is all there is."""
+        if len(self.edges) == 0:
+            return True
         if isinstance(self.functions, Loss):
             return False
         attract, repel = self.functions
@@ -129,64 +169,65 @@ class AnchoredProblem:
         )
 
     def solve(self, start, dtype, **options):
-        """Projected L-BFGS from a starting point.
+        """The solution: exact, or by projected L-BFGS from a starting point.
 
         Parameters
         ----------
-        start : ndarray of shape (n_items, m), float64
-            Its anchored rows do not count.
+        start : ndarray of shape (n_items, m), float64, or callable
+            Rows of anchors that do not move do not count.
         dtype : dtype
             float32 is taken for its word only where it is precise enough.
         **options : dict
-            Further arguments of :meth:`skmde.MDE.embed`, `tol`, `max_iter` and `memory_size` among
-            them.
+            Further arguments of :func:`~skmde.core.solve.solve`.
         """
+        if self._is_quadratic:
+            return self._solve_exactly()
+        start = start() if callable(start) else start
         center = self.center
         unit, factor = self._unit()
         places = (self.values - center) / unit
         size = np.abs(places).max()
         if not (_PRECISE[0] < size < _PRECISE[1]):
             dtype = np.float64
+        constraint = Anchored(self._fixed, places)
+        X = np.empty((self._n_all, places.shape[1]))
+        X[: self.n_items] = (start - center) / unit
+        X[self._fixed] = places
+        X = torch.from_numpy(X.astype(dtype)).to(self._device)
 
-        def embed(functions, X, **options):
-            problem = MDE(
-                self.n_items,
-                self.values.shape[1],
-                self.edges,
-                functions,
-                Anchored(self.anchors, places),
-                weights=self.weights.astype(dtype),
-                deviations=deviations,
-                device=self._device,
-                n_jobs=self._n_jobs,
-            )
-            if not np.isfinite(problem.average_distortion(X)):
+        def run(functions, X, steepness=1.0, **options):
+            pull = steepness * unit**2 / factor
+            objective = self._objective(functions, X.dtype, unit, pull)
+            if not np.isfinite(float(objective.value_and_gradient(X)[0])):
                 raise ValueError(
                     "The average distortion is infinite at the starting point, as a barrier is "
                     "where items are too close together. Give an array as init in which they are "
                     "not."
                 )
-            problem.embed(X, **options)
-            return problem
+            return solve(objective, constraint, X, **options)
 
-        deviations = None if self.distances is None else scaled(self.distances, 1 / unit, dtype)
-        X = (start - center) / unit
-        X[self.anchors] = places
-        X = X.astype(dtype)
         if self._is_linear:
             limits = {name: options[name] for name in ("max_iter", "memory_size")}
             for threshold in (part * size for part in _ROUNDINGS):
-                # this is 2 * threshold times as steep as the linear penalty
-                tol = 2 * threshold * options["tol"]
-                X = embed((Huber(float(threshold)), None), X, tol=tol, **limits).X
-        problem = embed(self.functions, X, **options)
-        X = center + unit * problem.X.cpu().double().numpy()
-        X[self.anchors] = self.values
-        history = problem.result.history.as_arrays()
+                steepness = 2 * threshold  # of the rounded penalty, beside the linear one
+                tol = steepness * options["tol"]
+                X = run((Huber(float(threshold)), None), X, steepness, tol=tol, **limits).X
+        result = run(self.functions, X, **options)
+        X = center + unit * result.X.cpu().double().numpy()
+        X[self._fixed] = self.values
+        history = result.history.as_arrays()
         history["value"] *= factor
         history["residual_norm"] *= factor / unit
         value, gradient = self._evaluate(X)
-        return AnchoredSolution(X, value, gradient, problem.result.n_iter, history)
+        return self._solution(X, value, gradient, result.n_iter, history)
+
+    def _solution(self, X, value, gradient, n_iter, history):
+        own = gradient[: self.n_items].copy()
+        if self._anchor_weight is not None:
+            own[self.anchors] += gradient[self._fixed]  # minus the pull's
+        return AnchoredSolution(
+            X[: self.n_items], value, own, self._residual_norm(gradient), n_iter, history
+        )
 
     def _unit(self):
         """Unit of length of the solver, and what its values are to be multiplied by."""
@@ -198,28 +239,48 @@ class AnchoredProblem:
         with np.errstate(over="ignore", under="ignore"):
             return size, float(np.float64(size) ** degree)
 
+    def _pulls(self):
+        """The pairs of soft anchors and what they are pulled to."""
+        return np.stack([self.anchors, self._fixed], axis=1)
+
+    def _objective(self, functions, dtype, unit=1.0, pull=1.0):
+        """Average distortion of all pairs, in some unit of length, its pulls multiplied."""
+        options = {"dtype": dtype, "device": self._device}
+        delta = self.distances
+        edges = EdgeList.build(
+            self.edges,
+            self._n_all,
+            functions,
+            weights=self.weights,
+            deviations=None if delta is None else delta / unit,
+            **options,
+        )
+        if self._anchor_weight is not None:
+            zeros = None if delta is None else np.zeros(len(self.anchors))
+            pulls = EdgeList.build(
+                self._pulls(),
+                self._n_all,
+                Quadratic() if delta is None else SquaredLoss(),
+                weights=np.full(len(self.anchors), pull * self._anchor_weight),
+                deviations=zeros,
+                **options,
+            )
+            edges = edges.joined(pulls)
+        m, n_threads = self.values.shape[1], count_threads(self._n_jobs)
+        return Objective(edges, self._n_all, m, dtype=dtype, n_threads=n_threads)
+
     def _evaluate(self, X):
         """Average distortion and its gradient at X, in float64; 0 if there is no pair."""
         if len(self.edges) == 0:
             return 0.0, np.zeros_like(X)
-        edges = EdgeList.build(
-            self.edges,
-            self.n_items,
-            self.functions,
-            weights=self.weights,
-            deviations=self.distances,
-            dtype=torch.float64,
-            device=self._device,
-        )
-        n_threads = count_threads(self._n_jobs)
-        n, m = X.shape
-        objective = Objective(edges, n, m, dtype=torch.float64, n_threads=n_threads)
         # relative to the center, where differences of places are exact
-        value, gradient = objective.value_and_gradient(
+        value, gradient = self._objective(self.functions, torch.float64).value_and_gradient(
             torch.from_numpy(X - self.center).to(self._device)
         )
         return float(value), gradient.cpu().numpy()
 
-    def residual_norm(self, gradient):
+    def _residual_norm(self, gradient):
         """Frobenius norm of the rows of free items."""
-        return float(np.linalg.norm(gradient[self._free]))
+        free = np.ones(len(gradient), dtype=bool)
+        free[self._fixed] = False
+        return float(np.linalg.norm(gradient[free]))

@@ -60,6 +60,15 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _callbacks(self):
         return () if self.callbacks is None else list(self.callbacks)
 
+    def _solver_options(self):
+        return {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "memory_size": self.memory_size,
+            "callbacks": self._callbacks(),
+            "verbose": self.verbose,
+        }
+
     def _check_parameters(self):
         """What scikit-learn's check of one parameter at a time cannot see."""
         if isinstance(self.n_components, bool):
@@ -131,7 +140,11 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self.__dict__.update(before)
             raise
 
-    def _validated(self, X, *, reset):
+    def _is_pair(self, X):
+        """Whether X is a pair (indices, distances) of neighbour tables."""
+        return self._is("precomputed") and isinstance(X, tuple)
+
+    def _validated(self, X, *, reset, min_samples=None):
         """X as an array or sparse matrix of numbers; other kinds are converted first.
 
         Integers stay integers: how they become floats is the neighbour search's business, which
@@ -150,7 +163,7 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 reset=reset,
                 accept_sparse=["csr", "csc", "coo"],
                 dtype="numeric",
-                ensure_min_samples=2 if reset else 1,
+                ensure_min_samples=min_samples or (2 if reset else 1),
                 # an infinite distance stands for a pair that is not connected
                 ensure_all_finite=not self._is_precomputed(),
             )

@@ -48,6 +48,31 @@ class KnownRows:
         return np.where(self.codes[at] == codes, self.rows[at], np.int32(-1))
 
 
+class KeptRows(KnownRows):
+    """Training rows, kept so that further rows can join them.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Training rows. They are not copied.
+    """
+
+    def __init__(self, X):
+        super().__init__(X)
+        self._X = X
+
+    def joined(self, X):
+        """The training rows and then those of `X`, shape (n + q, d)."""
+        if not np.array_equal(_row_codes(self._X)[self.rows], self.codes):
+            raise ValueError(
+                "The array that was given to fit has been changed since, so no samples can "
+                "join it. Fit again, with an array that stays as it is."
+            )
+        if sp.issparse(self._X):
+            return sp.csr_array(sp.vstack([sp.csr_array(self._X), sp.csr_array(X)]))
+        return np.concatenate([self._X, X.toarray() if sp.issparse(X) else X])
+
+
 def _row_codes(X):
     codes = np.zeros(X.shape[0], np.uint64)
     if sp.issparse(X):

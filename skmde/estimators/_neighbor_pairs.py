@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde.estimators._known_rows import KnownRows
+from skmde.estimators._known_rows import KeptRows
 from skmde.preprocessing._selection import drop_far
 from skmde.preprocessing.neighbors import nearest_neighbors
-from skmde.preprocessing.precomputed import precomputed_queries
+from skmde.preprocessing.precomputed import joined_neighbors, precomputed_queries
 from skmde.preprocessing.weights import neighbor_graph
 
 _ROUNDING = 1e-6  # relative error of a precomputed distance of 0
@@ -44,16 +44,34 @@ class NeighborPairs:
         )
         self.graph = neighbor_graph(indices, distances)
         self._max_distance = max_distance
-        self._known = None if precomputed else KnownRows(X)
+        # What further items need to join these: the rows, or else their neighbours.
+        self._known = None if precomputed else KeptRows(X)
+        self._tables = (indices, distances) if precomputed else None
+        self._search = {"metric": metric, **search}
+        self._asked = n_neighbors
         # An unseen sample at most this far away would be a neighbour of the fitted one.
         self._reach = np.where(indices >= 0, distances, 0.0).max(axis=1, initial=0.0)
         if given is None:
             given = max(1, int(np.ceil(np.mean(np.count_nonzero(indices >= 0, axis=1)))))
         self._n_neighbors = min(given, max(len(indices) - 1, 1))
 
-    def settle(self, rng):
-        """Keep only what unseen rows need."""
+    def settle(self):
+        """Keep only what further rows need."""
         self.graph = None
+
+    def extended(self, X):
+        """The pairs of the fitted items and further ones.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (q, d), or (q, n + q) for precomputed distances, or
+            pair of arrays of shape (q, k)
+        """
+        if self._known is not None:
+            X = self._known.joined(X)
+        else:
+            X = joined_neighbors(*self._tables, X, self._asked)
+        return NeighborPairs(X, self._asked, self._max_distance, **self._search)
 
     def of_unseen(self, X):
         """Neighbours of unseen rows, their weights, and the fitted row that each equals, or -1."""

@@ -3,7 +3,8 @@
 Each class answers three questions for `PreserveDistances`: which pairs there are and how far apart
 they are, how far some items are from all others (for the starting point), and how far unseen items
 are from some fitted ones (for `transform`). After ``choose_anchors``, only the last is left, and
-only for those fitted items: that is the state that is kept.
+only for those fitted items; and what it takes to make the source of more items (``extended``, for
+`extend`), of which ``pairs_from`` gives the pairs with a further item.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from skmde.estimators._base import as_host_array
-from skmde.estimators._known_rows import KnownRows
-from skmde.preprocessing._adjacency import as_adjacency
+from skmde.estimators._known_rows import KeptRows, KnownRows
+from skmde.preprocessing._adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.distances import MetricDistances
 from skmde.preprocessing.graphs import connected_components
 from skmde.preprocessing.neighbors import nearest_neighbors
@@ -24,15 +24,15 @@ from skmde.preprocessing.path_lengths import path_lengths
 from skmde.preprocessing.paths import shortest_paths
 from skmde.preprocessing.precomputed import (
     distances_to_training,
+    joined_neighbors,
     precomputed_queries,
     symmetric_distances,
 )
-from skmde.preprocessing.sampling import all_edges, sample_edges
+from skmde.preprocessing.sampling import edges_from, sample_edges
 
 _BLOCK_ENTRIES = 1 << 20
 _MAX_LENGTHS = 1 << 24  # path lengths kept for placing unseen items
 _FEW_PAIRS = 1 << 22
-_ALL_PATHS = 50_000_000
 _RANGE = (1e-30, 1e30)  # of float32, with room for squares of ratios
 
 
@@ -62,8 +62,9 @@ class RowDistances:
     """Distances between rows of data under a metric."""
 
     def __init__(self, X, metric, metric_params, n_jobs):
-        self._table = MetricDistances(metric, metric_params, n_jobs).fit(X)
-        self._known = KnownRows(X)
+        self._options = metric, metric_params, n_jobs
+        self._table = MetricDistances(*self._options).fit(X)
+        self._known = KeptRows(X)
         self.n_items = self._table.n_samples_
 
     def pairs(self, max_pairs, rng):
@@ -76,6 +77,14 @@ class RowDistances:
         """Distances of given pairs."""
         take = partial(self._table.pairs, edges)
         return Pairs(edges, self._in_kept_dtype(len(edges), take))
+
+    def pairs_from(self, first, max_pairs, rng):
+        """Those with an item from `first` on."""
+        return self.of_pairs(edges_from(first, self.n_items, max_pairs, rng))
+
+    def extended(self, X):
+        """The same for the training rows and those of X."""
+        return RowDistances(self._known.joined(X), *self._options)
 
     def _in_kept_dtype(self, n_pairs, take):
         found = take(kept_dtype(n_pairs))
@@ -116,7 +125,7 @@ class MatrixDistances:
         """Leave out the pairs of weight 0, a sparse symmetric matrix."""
         if sp.issparse(self._matrix):
             rows, columns = _rows_of(self._matrix), self._matrix.indices
-            there = _entries(weights, rows, columns) > 0
+            there = entries_at(weights, rows, columns) > 0
             entries = self._matrix.data[there], (rows[there], columns[there])
             self._matrix = sp.csr_array(entries, shape=self._matrix.shape)
             return
@@ -148,7 +157,21 @@ class MatrixDistances:
         if len(found) == every:
             return Pairs(None, found)
         edges = np.stack([rows, columns], axis=1).astype(np.int32)
-        return Pairs(edges, found, _chains(edges, n), missing)
+        return Pairs(edges, found, chains(edges, n), missing)
+
+    def pairs_from(self, first, max_pairs, rng):
+        """Those with an item from `first` on; no others are given."""
+        pairs = self.pairs(max_pairs, rng)
+        return pairs._replace(n_unreachable=pairs.n_unreachable - first * (first - 1) // 2)
+
+    def extended(self, X):
+        """Distances of further items to the fitted ones and each other, (q, n + q)."""
+        n, q = self.n_items, X.shape[0]
+        if sp.issparse(X):
+            return MatrixDistances(with_further_rows(sp.coo_array((n, n)), X))
+        D = np.full((n + q, n + q), np.inf, X.dtype if X.dtype.kind == "f" else np.float64)
+        D[n:], D[:n, n:] = X, X[:, :n].T
+        return MatrixDistances(D)
 
     def from_items(self, items):
         """Distances from some items to all: path lengths if some are not given."""
@@ -156,7 +179,7 @@ class MatrixDistances:
             rows = self._matrix[items].astype(np.float64)
             if np.isfinite(rows).all():
                 return rows
-            self._matrix, _ = as_adjacency(_finite_entries(self._matrix), quantity="distance")
+            self._matrix, _ = as_adjacency(_finiteentries_at(self._matrix), quantity="distance")
         return path_lengths(self._matrix, items)
 
     def choose_anchors(self, most, rng):
@@ -189,6 +212,7 @@ class GraphDistances(MatrixDistances):
 
     def __init__(self, graph, max_path_length, n_jobs, verbose):
         self._matrix, _ = as_adjacency(graph)
+        self._graph = self._matrix
         self._known = KnownRows(graph)
         self.n_items = self._matrix.shape[0]
         self._max_path_length = max_path_length
@@ -210,6 +234,32 @@ class GraphDistances(MatrixDistances):
             found.edges, found.distances, labels if n_parts > 1 else None, found.n_unreachable
         )
 
+    def pairs_from(self, first, max_pairs, rng):
+        """Those with an item from `first` on."""
+        edges = edges_from(first, self.n_items, max_pairs, rng)
+        sources, starts = np.unique(edges[:, 1], return_index=True)  # they are in their order
+        starts = np.append(starts, len(edges))
+        found = np.empty(len(edges))
+        size = max(1, _BLOCK_ENTRIES // self.n_items)
+        for k in range(0, len(sources), size):
+            some = sources[k : k + size]
+            own = slice(starts[k], starts[k + len(some)])
+            table = path_lengths(self._matrix, some, self._n_jobs)
+            found[own] = table[np.searchsorted(some, edges[own, 1]), edges[own, 0]]
+        limit = np.inf if self._max_path_length is None else self._max_path_length
+        joined = np.isfinite(found)
+        near = joined & (found <= limit)
+        return Pairs(
+            edges[near],
+            _in_kept_dtype(found[near]),
+            n_unreachable=len(found) - int(np.count_nonzero(joined)),
+        )
+
+    def extended(self, X):
+        """The graph with further nodes, whose edges X holds, (q, n + q)."""
+        graph = with_further_rows(self._graph, X)
+        return GraphDistances(graph, self._max_path_length, self._n_jobs, self._verbose)
+
     def from_items(self, items):
         """Path lengths from some items to all."""
         return path_lengths(self._matrix, items)
@@ -226,8 +276,20 @@ class NeighborPaths(GraphDistances):
         entries = distances[there], (rows, indices[there])
         graph = sp.csr_array(entries, shape=(n, n))
         super().__init__(graph, max_path_length, n_jobs, verbose)
-        self._known = None if self._index is None else KnownRows(X)
+        self._graph = None
+        self._known = None if self._index is None else KeptRows(X)
+        self._tables = (indices, distances) if self._index is None else None
+        self._search = search
         self._k = k
+
+    def extended(self, X):
+        """The same for the training items and further ones."""
+        if self._known is not None:
+            X = self._known.joined(X)
+        else:
+            X = joined_neighbors(*self._tables, X, self._k)
+        options = {"n_jobs": self._n_jobs, "verbose": self._verbose, **self._search}
+        return NeighborPaths(X, self._k, self._max_path_length, **options)
 
     def choose_anchors(self, most, rng):
         """Choose the items that place unseen ones, and keep the path lengths from them."""
@@ -288,99 +350,6 @@ def original_distances(
     return RowDistances(X, metric, metric_params, n_jobs)
 
 
-def weighted_pairs(originals, pair_weights, max_pairs, rng):
-    """The pairs of a problem, and their weights.
-
-    Parameters
-    ----------
-    originals : RowDistances, MatrixDistances, GraphDistances or NeighborPaths
-    pair_weights : array-like or sparse matrix of shape (n, n), or None
-        Pairs of weight 0 are left out.
-    max_pairs : float
-        If there are more, so many are drawn.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    pairs : Pairs
-    weights : ndarray of shape (p,), float64, or None
-
-    Raises
-    ------
-    ValueError
-        If no pair is left.
-    """
-    if pair_weights is None:
-        pairs, weights = originals.pairs(max_pairs, rng), None
-    else:
-        pairs, weights = _weighted(originals, pair_weights, max_pairs, rng)
-    if len(pairs.distances) == 0:
-        raise ValueError(
-            "No pair of two samples has a distance and a weight above 0, so there is nothing to "
-            f"preserve ({pairs.n_unreachable} pairs have no distance). Give more distances, or "
-            "raise max_path_length or pair_weights."
-        )
-    return pairs, weights
-
-
-def _weighted(originals, pair_weights, max_pairs, rng):
-    n = originals.n_items
-    matrix = _checked_weights(pair_weights, n)
-    if isinstance(originals, RowDistances):
-        upper = sp.triu(matrix, 1, format="coo")
-        kept = np.flatnonzero(upper.data > 0)
-        if len(kept) > max_pairs:
-            kept = kept[rng.choice(len(kept), int(max_pairs), replace=False, shuffle=False)]
-            kept.sort()
-        edges = np.stack([upper.row[kept], upper.col[kept]], axis=1).astype(np.int32)
-        pairs, weights = originals.of_pairs(edges), upper.data[kept]
-    else:
-        paths = isinstance(originals, GraphDistances)
-        if not paths:
-            originals.restrict(matrix)
-        # Which pairs have a path is known after the search: draw from those with a weight then.
-        few = n * (n - 1) // 2 <= _ALL_PATHS
-        pairs = originals.pairs(np.inf if paths and few else max_pairs, rng)
-        edges = all_edges(n) if pairs.edges is None else pairs.edges
-        weights = _entries(matrix, edges[:, 0], edges[:, 1])
-        kept = np.flatnonzero(weights > 0)
-        if len(kept) > max_pairs:
-            kept = kept[rng.choice(len(kept), int(max_pairs), replace=False, shuffle=False)]
-            kept.sort()
-        edges, weights = edges[kept], weights[kept]
-        pairs = pairs._replace(edges=edges, distances=pairs.distances[kept])
-    if len(edges) == n * (n - 1) // 2:
-        return pairs._replace(edges=None), weights
-    return pairs._replace(labels=_chains(edges, n)), weights
-
-
-def _checked_weights(pair_weights, n):
-    """The weights as a symmetric sparse matrix; an entry that is not stored is 0."""
-    weights = as_host_array(pair_weights)
-    if not sp.issparse(weights):
-        weights = np.asarray(weights)
-        weights = weights.astype(np.float64) if weights.dtype.kind == "O" else weights
-    if weights.shape != (n, n):
-        raise ValueError(
-            f"pair_weights must be square, of shape ({n}, {n}), one row and column for each "
-            f"sample; got {weights.shape}."
-        )
-    values = weights.data if sp.issparse(weights) else weights
-    if values.dtype.kind not in "fiub":
-        raise ValueError(f"pair_weights must hold real numbers; got dtype {values.dtype}.")
-    if not np.isfinite(values).all():
-        raise ValueError(
-            "pair_weights must hold finite numbers, and has some that are NaN or infinite; set the "
-            "weight of a pair that is to be left out to 0."
-        )
-    if (values < 0).any():
-        raise ValueError(
-            f"pair_weights must not be negative, got {values.min()}: a pair that repels has no "
-            "original distance. Set the weight of a pair that is to be left out to 0."
-        )
-    return as_adjacency(weights, quantity="weight")[0]
-
-
 def root_mean_square(values, weights=None):
     """Root of the (weighted) mean square, in float64, for numbers of any size."""
     largest = float(values.max(initial=0.0))
@@ -423,7 +392,7 @@ def _rows_of(matrix):
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def _entries(matrix, rows, columns):
+def entries_at(matrix, rows, columns):
     """Entries of a sparse matrix; scipy takes no empty lists of places."""
     if len(rows) == 0:
         return np.empty(0)
@@ -447,7 +416,7 @@ def _condensed(matrix):
     return out
 
 
-def _finite_entries(matrix):
+def _finiteentries_at(matrix):
     """A dense matrix's finite entries off the diagonal as a sparse one, zeros included."""
     there = np.isfinite(matrix)
     np.fill_diagonal(there, False)
@@ -455,7 +424,7 @@ def _finite_entries(matrix):
     return sp.csr_array((matrix[rows, columns], (rows, columns)), shape=matrix.shape)
 
 
-def _chains(edges, n):
+def chains(edges, n):
     """Labels of the components that the pairs make of n items, or None if there is one."""
     if len(edges) == 0:
         return np.arange(n)

@@ -15,6 +15,7 @@ from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_con
 from skmde._threads import count_threads
 from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.problem import MDE
+from skmde.estimators._anchored_problem import AnchoredProblem
 from skmde.estimators._base import (
     BaseEmbedding,
     as_host_array,
@@ -23,14 +24,15 @@ from skmde.estimators._base import (
     stage,
 )
 from skmde.estimators._distance_start import filled_out, landmark_start, sized, sized_if_wild
+from skmde.estimators._growing import GrowingMixin
 from skmde.estimators._init import checked_start, separate_coincident
 from skmde.estimators._original_distances import (
     RowDistances,
     original_distances,
     root_mean_square,
     scaled,
-    weighted_pairs,
 )
+from skmde.estimators._pair_weights import weighted_pairs
 from skmde.estimators._pca import principal_scores
 from skmde.estimators._transform_distances import place_by_distances
 from skmde.losses import NAMED
@@ -42,10 +44,11 @@ from skmde.preprocessing.sampling import all_edges
 
 _MAX_ANCHORS = 1000  # training samples that place an unseen one
 _BYTES_PER_PAIR = 30  # at the peak of a fit, at least
+_BLOCK_PAIRS = 1 << 20
 _PRECISE = (1e-6, 1e6)  # sizes, in the loss's own units, that float32 does well
 
 
-class PreserveDistances(BaseEmbedding):
+class PreserveDistances(GrowingMixin, BaseEmbedding):
     r"""Minimum-distortion embedding that keeps distances.
 
     Every pair of samples, or as many as are asked for, has an original distance
@@ -296,14 +299,7 @@ class PreserveDistances(BaseEmbedding):
                 device=device,
                 n_jobs=self.n_jobs,
             )
-            embedding = problem.embed(
-                scaled(start, scale / unit, dtype),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                memory_size=self.memory_size,
-                callbacks=self._callbacks(),
-                verbose=self.verbose,
-            )
+            embedding = problem.embed(scaled(start, scale / unit, dtype), **self._solver_options())
             errors = problem.average_distortion(distortion="squared")
             squares = problem.average_distortion(distortion=Quadratic())
         embedding = embedding.cpu().double()
@@ -314,8 +310,7 @@ class PreserveDistances(BaseEmbedding):
             embedding = pack_components(embedding, pairs.labels, rescale=False)
         self.embedding_ = embedding.astype(output_dtype(X), copy=False)
         self.scale_ = scale
-        # without any extent of the embedding there is nothing to relate an error to
-        self.stress_ = float(np.sqrt(errors / squares)) if squares > 0 else float(errors > 0)
+        self.stress_ = _ratio(errors, squares)
         with np.errstate(over="ignore", under="ignore"):
             factor = 1.0 if unit == 1.0 else float(np.float64(unit) ** loss.degree)
         self.distortion_ = problem.value * factor
@@ -324,9 +319,44 @@ class PreserveDistances(BaseEmbedding):
         self.history_ = problem.result.history.as_arrays()
         self.history_["value"] *= factor
         self.history_["residual_norm"] *= factor / unit
+        self._loss, self._unit = copy.copy(loss), unit
+        self._keep(originals, pairs, weights, rng)
+
+    def _extend(self, X):
+        random_state = self._random_state()
+        rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+        device = resolve_device(self.device)
+        self._check_parameters()
+        old = self.embedding_
+        with stage("distances"):
+            originals = self._original.extended(X)
+            pairs = originals.pairs_from(len(old), self.max_pairs, rng)
+        with stage("init"):
+            start = separate_coincident(self._places_with(X), rng)
+        with stage("solve"):
+            problem = AnchoredProblem(
+                len(start),
+                pairs.edges,
+                self._loss,
+                np.ones(len(pairs.edges), np.float32),
+                pairs.distances * self.scale_,
+                anchors=np.arange(len(old)),
+                values=old.astype(np.float64),
+                device=device,
+                n_jobs=self.n_jobs,
+            )
+            solution = problem.solve(start, old.dtype, **self._solver_options())
+        self.embedding_ = self._joined(solution)
+        self.stress_ = _stress(solution.X, problem.edges, problem.distances)
+        self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
+        self.n_iter_, self.history_ = solution.n_iter, solution.history
+        self._keep(originals, pairs, None, rng)
+        return problem.count_loose()
+
+    def _keep(self, originals, pairs, weights, rng):
+        """The pairs that were embedded, and what places unseen samples."""
         self._edges, self.distances_, self.pair_weights_ = pairs.edges, pairs.distances, weights
         self.n_unreachable_ = pairs.n_unreachable
-        self._loss, self._unit = copy.copy(loss), unit
         with stage("anchors"):
             self._anchors = originals.choose_anchors(_MAX_ANCHORS, rng)
             self._original = originals
@@ -472,6 +502,9 @@ class PreserveDistances(BaseEmbedding):
             X = self._validated(X, reset=False)
             return self._place(X)[0].astype(output_dtype(X), copy=False)
 
+    def _places(self, X):
+        return self._place(X)[0]
+
     def _place(self, X):
         """Places of unseen samples, float64, and their scaled distances to the anchors."""
         D, twin = self._original.of_unseen(X)
@@ -517,5 +550,21 @@ class PreserveDistances(BaseEmbedding):
         if not there.any():
             raise ValueError("X holds no distance to the training samples that place unseen ones.")
         found = cdist(places, self.embedding_[self._anchors].astype(np.float64))
-        errors, total = ((found - D)[there] ** 2).sum(), (found[there] ** 2).sum()
-        return -float(np.sqrt(errors / total)) if total > 0 else -float(errors > 0)
+        return -_ratio(((found - D)[there] ** 2).sum(), (found[there] ** 2).sum())
+
+
+def _stress(X, edges, distances):
+    """Normalised stress of pairs of weight 1."""
+    errors = squares = 0.0
+    for start in range(0, len(edges), _BLOCK_PAIRS):
+        part = slice(start, start + _BLOCK_PAIRS)
+        i, j = edges[part].T
+        d = np.sqrt(((X[i] - X[j]) ** 2).sum(axis=1))
+        errors += float(((d - distances[part]) ** 2).sum())
+        squares += float((d**2).sum())
+    return _ratio(errors, squares)
+
+
+def _ratio(errors, squares):
+    """Without any extent of the embedding there is nothing to relate an error to."""
+    return float(np.sqrt(errors / squares)) if squares > 0 else float(errors > 0)

@@ -15,6 +15,7 @@ from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_con
 from skmde._threads import count_threads
 from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.problem import MDE
+from skmde.estimators._anchored_problem import AnchoredProblem
 from skmde.estimators._base import (
     BaseEmbedding,
     as_host_array,
@@ -22,6 +23,7 @@ from skmde.estimators._base import (
     output_dtype,
     stage,
 )
+from skmde.estimators._growing import GrowingMixin
 from skmde.estimators._init import (
     given_start,
     pca_start,
@@ -30,17 +32,16 @@ from skmde.estimators._init import (
     separate_coincident,
 )
 from skmde.estimators._neighbor_pairs import NeighborPairs
-from skmde.estimators._repulsion import repulsive_pairs
+from skmde.estimators._repulsion import weighted_pairs
 from skmde.estimators._transform import place
 from skmde.penalties import PENALTIES
 from skmde.preprocessing.neighbors import ALGORITHMS
-from skmde.preprocessing.weights import edges_from_graph
 
 # Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.
 _N_REPULSIVE = 128
 
 
-class PreserveNeighbors(BaseEmbedding):
+class PreserveNeighbors(GrowingMixin, BaseEmbedding):
     r"""Minimum-distortion embedding that keeps nearest neighbours together.
 
     Pairs of nearest neighbours attract each other and as many pairs drawn from the
@@ -280,16 +281,12 @@ class PreserveNeighbors(BaseEmbedding):
         graph = neighbors.graph
         n = graph.shape[0]
         self._check_size(n, constraint)
+        fraction = self.repulsive_fraction
+        if fraction is None:
+            fraction = 0.5 if isinstance(constraint, Standardized) else 1.0
         with stage("edges"):
-            edges, weights = edges_from_graph(graph)
+            edges, weights = weighted_pairs(graph, repel, fraction, random_state)
             self._check_edges(edges)
-            if repel is not None:
-                fraction = self.repulsive_fraction
-                if fraction is None:
-                    fraction = 0.5 if isinstance(constraint, Standardized) else 1.0
-                dissimilar = repulsive_pairs(graph, edges, fraction, random_state)
-                edges = np.concatenate([edges, dissimilar])
-                weights = np.concatenate([weights, np.full(len(dissimilar), -1, np.float32)])
         with stage("init"):
             start = self._starting_point(X, graph, constraint, random_state, n_threads)
         with stage("solve"):
@@ -303,34 +300,61 @@ class PreserveNeighbors(BaseEmbedding):
                 device=device,
                 n_jobs=self.n_jobs,
             )
-            embedding = problem.embed(
-                start,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                memory_size=self.memory_size,
-                callbacks=self._callbacks(),
-                verbose=self.verbose,
-            )
-        n_repulsive = int(np.count_nonzero(weights < 0))
+            embedding = problem.embed(start, **self._solver_options())
         embedding = embedding.cpu()
         if isinstance(constraint, Anchored):
             embedding = constraint.project(embedding.double())  # anchors to their last digit
         self.embedding_ = embedding.numpy().astype(output_dtype(X), copy=False)
-        self.graph_ = graph
-        self.edges_, self.weights_ = edges, weights
         self.distortion_ = problem.value
         self.residual_norm_ = problem.residual_norm
         self.n_iter_ = problem.result.n_iter
         self.history_ = problem.result.history.as_arrays()
         # As they were at fit, whatever becomes of the parameters: what places unseen samples.
-        self._penalties = copy.copy(attract), copy.copy(repel)
-        neighbors.settle(random_state)
+        self._penalties, self._fraction = (copy.copy(attract), copy.copy(repel)), fraction
+        # A training item has, on average, this much repulsion.
+        self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n
+        self._keep(neighbors, edges, weights, random_state)
+
+    def _extend(self, X):
+        random_state = self._random_state()
+        device = resolve_device(self.device)
+        self._check_parameters()
+        old = self.embedding_
+        with stage("neighbors"):
+            neighbors = self._neighbors.extended(X)
+        with stage("edges"):
+            repel = self._penalties[1]
+            edges, weights = weighted_pairs(neighbors.graph, repel, self._fraction, random_state)
+        with stage("init"):
+            start = separate_coincident(self._places_with(X), random_state)
+        with stage("solve"):
+            problem = AnchoredProblem(
+                len(start),
+                edges,
+                self._penalties,
+                weights,
+                anchors=np.arange(len(old)),
+                values=old.astype(np.float64),
+                device=device,
+                n_jobs=self.n_jobs,
+            )
+            solution = problem.solve(start, np.float32, **self._solver_options())
+        self.embedding_ = self._joined(solution)
+        self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
+        self.n_iter_, self.history_ = solution.n_iter, solution.history
+        self._keep(neighbors, problem.edges, problem.weights, random_state)
+        return problem.count_loose()
+
+    def _keep(self, neighbors, edges, weights, random_state):
+        """The graph and the pairs that were embedded, and what places unseen samples."""
+        n = len(self.embedding_)
+        self.graph_ = neighbors.graph
+        self.edges_, self.weights_ = edges, weights
+        neighbors.settle()
         self._neighbors = neighbors
-        # A training item has, on average, this much attraction and repulsion.
         self._repulsive_items = np.sort(
             random_state.choice(n, min(n, _N_REPULSIVE), replace=False)
         ).astype(np.int32)
-        self._repulsion = 2.0 * n_repulsive / n
 
     def _problem_parts(self):
         """The two penalties and the constraint, with None resolved."""
@@ -364,9 +388,6 @@ class PreserveNeighbors(BaseEmbedding):
         self.n_features_in_ = len(X[0])
         self.__dict__.pop("feature_names_in_", None)
         return X
-
-    def _is_pair(self, X):
-        return self._is_precomputed() and isinstance(X, tuple)
 
     def _check_edges(self, edges):
         if len(edges) == 0:
@@ -427,6 +448,9 @@ class PreserveNeighbors(BaseEmbedding):
 
     def _checked_unseen(self, X):
         return checked_pair(X) if self._is_pair(X) else self._validated(X, reset=False)
+
+    def _places(self, X):
+        return self._place(X)[0]
 
     def _place(self, X):
         """Vectors of unseen samples, float64, and their neighbours."""

@@ -1,4 +1,4 @@
-"""Which pairs repel each other in a neighbour embedding."""
+"""Which pairs repel each other in a neighbour embedding, beside those that attract."""
 
 from __future__ import annotations
 
@@ -6,9 +6,38 @@ import numpy as np
 
 from skmde.preprocessing.graphs import connected_components
 from skmde.preprocessing.sampling import all_edges, sample_dissimilar
+from skmde.preprocessing.weights import edges_from_graph
 
 # A pair takes some 40 bytes in the course of a fit.
 _MAX_PAIRS = 250_000_000
+
+
+def weighted_pairs(graph, repel, fraction, random_state):
+    """The pairs that attract each other, then those that repel each other.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Weights of pairs that attract, symmetric.
+    repel : Penalty or None
+        None for no repulsion.
+    fraction : float
+        As for `repulsive_pairs`.
+    random_state : RandomState
+
+    Returns
+    -------
+    edges : ndarray of shape (p, 2), int32
+        Pairs ``i < j``.
+    weights : ndarray of shape (p,)
+        -1 for those that repel.
+    """
+    edges, weights = edges_from_graph(graph)
+    if repel is None or len(edges) == 0:
+        return edges, weights
+    dissimilar = repulsive_pairs(graph, edges, fraction, random_state)
+    repulsive_weights = np.full(len(dissimilar), -1, weights.dtype)
+    return np.concatenate([edges, dissimilar]), np.concatenate([weights, repulsive_weights])
 
 
 def repulsive_pairs(graph, edges, fraction, random_state):

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from skmde.preprocessing.precomputed import _SYMMETRY_TOLERANCE
 
-__all__ = ["as_adjacency", "is_networkx", "is_unweighted"]
+__all__ = ["as_adjacency", "is_networkx", "is_unweighted", "with_further_rows"]
 
 _PADDED = ("bsr", "dia")
 
@@ -93,6 +93,28 @@ def is_unweighted(adjacency):
     """
     lengths = adjacency.data
     return len(lengths) > 0 and bool(lengths[0] > 0) and bool((lengths == lengths[0]).all())
+
+
+def with_further_rows(graph, X):
+    """A graph with further nodes.
+
+    Parameters
+    ----------
+    graph : sparse matrix of shape (n, n)
+    X : sparse or dense matrix of shape (q, n + q)
+        What the further nodes' edges hold: those to the old nodes, then those to each other.
+
+    Returns
+    -------
+    graph : csr_array of shape (n + q, n + q)
+        The rows one below the other; :func:`as_adjacency` makes it symmetric.
+    """
+    old, further = sp.coo_array(graph), sp.coo_array(X)
+    q, n = further.shape
+    rows = np.append(old.row, further.row + (n - q))
+    columns = np.append(old.col, further.col)
+    data = np.append(old.data, further.data)
+    return sp.coo_array((data, (rows, columns)), shape=(n, n)).tocsr()
 
 
 def _checked_size(shape):

@@ -1,12 +1,15 @@
-"""Private random generators: the global states of numpy and torch are never used."""
+"""Random draws from private generators: the global states of numpy and torch are never used."""
 
 from __future__ import annotations
 
+import math
 from numbers import Integral
 
 import numpy as np
 
-__all__ = ["private_generator"]
+__all__ = ["distinct_integers", "private_generator"]
+
+_DRAWS = 1 << 18  # random numbers sorted at once
 
 
 def private_generator(random_state):
@@ -30,3 +33,33 @@ def private_generator(random_state):
         "random_state must be an integer, a RandomState, a Generator or None, "
         f"got {random_state!r}."
     )
+
+
+def distinct_integers(total, count, rng):
+    """`count` different integers below `total`, uniformly at random, sorted.
+
+    Integers are drawn independently, a few more different ones than wanted, and the surplus is
+    dropped: all integers are alike to this procedure, so all sets of `count` are equally likely.
+    Drawing from one stretch after the other, as many as chance would put into each, is the same.
+    """
+    if 2 * count > total:
+        keep = np.ones(total, bool)
+        if count < total:
+            keep[distinct_integers(total, total - count, rng)] = False
+        return np.flatnonzero(keep)
+    n_draws = int(-total * math.log1p(-count / total) + 5 * math.sqrt(count)) + 16
+    n_stretches = 1 + n_draws // _DRAWS
+    bounds = np.array([total * k // n_stretches for k in range(n_stretches + 1)])
+    drawn = np.empty(n_draws, np.int64)
+    n_drawn = 0
+    while n_drawn < count:  # short of it by chance: all anew, or the set would not be uniform
+        n_drawn = 0
+        shares = rng.multinomial(n_draws, np.diff(bounds) / total)
+        for low, high, share in zip(bounds[:-1], bounds[1:], shares, strict=True):
+            part = np.sort(rng.integers(low, high, size=share))
+            part = part[np.concatenate([[True], part[1:] != part[:-1]])[: len(part)]]
+            drawn[n_drawn : n_drawn + len(part)] = part
+            n_drawn += len(part)
+    keep = np.ones(n_drawn, bool)
+    keep[rng.choice(n_drawn, n_drawn - count, replace=False, shuffle=False)] = False
+    return drawn[:n_drawn][keep]

@@ -7,7 +7,6 @@ priority so far are kept.
 
 from __future__ import annotations
 
-import math
 import threading
 
 import numpy as np
@@ -15,12 +14,11 @@ import numpy as np
 from skmde.preprocessing._bfs import KEEP_ALL, priorities
 from skmde.preprocessing.graphs import connected_components
 
-__all__ = ["Kept", "Numbering", "sample"]
+__all__ = ["Kept", "Numbering"]
 
 _SURPLUS = 1.25  # pairs held before those of low priority are dropped, relative to those wanted
 _SLACK = 1 << 16  # so many more pairs may be held in any case
 _BLOCK = 1 << 18  # pairs worked on at once
-_DRAWS = 1 << 18  # random numbers sorted at once
 
 
 class Numbering:
@@ -51,36 +49,6 @@ class Numbering:
         numbers += np.repeat(self._place + 1 - self.starts[:-1], counts)
         edges[:, 1] = self._members[numbers]
         return edges, bounds
-
-
-def sample(total, count, rng):
-    """`count` different integers below `total`, uniformly at random, sorted.
-
-    Integers are drawn independently, a few more different ones than wanted, and the surplus is
-    dropped: all integers are alike to this procedure, so all sets of `count` are equally likely.
-    Drawing from one stretch after the other, as many as chance would put into each, is the same.
-    """
-    if 2 * count > total:
-        keep = np.ones(total, bool)
-        if count < total:
-            keep[sample(total, total - count, rng)] = False
-        return np.flatnonzero(keep)
-    n_draws = int(-total * math.log1p(-count / total) + 5 * math.sqrt(count)) + 16
-    n_stretches = 1 + n_draws // _DRAWS
-    bounds = np.array([total * k // n_stretches for k in range(n_stretches + 1)])
-    drawn = np.empty(n_draws, np.int64)
-    n_drawn = 0
-    while n_drawn < count:  # short of it by chance: all anew, or the set would not be uniform
-        n_drawn = 0
-        shares = rng.multinomial(n_draws, np.diff(bounds) / total)
-        for low, high, share in zip(bounds[:-1], bounds[1:], shares, strict=True):
-            part = np.sort(rng.integers(low, high, size=share))
-            part = part[np.concatenate([[True], part[1:] != part[:-1]])[: len(part)]]
-            drawn[n_drawn : n_drawn + len(part)] = part
-            n_drawn += len(part)
-    keep = np.ones(n_drawn, bool)
-    keep[rng.choice(n_drawn, n_drawn - count, replace=False, shuffle=False)] = False
-    return drawn[:n_drawn][keep]
 
 
 class Kept:

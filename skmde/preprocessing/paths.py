@@ -27,8 +27,8 @@ from scipy.sparse.csgraph import dijkstra
 from skmde._threads import count_threads, run_pieces
 from skmde.preprocessing._adjacency import as_adjacency, is_unweighted
 from skmde.preprocessing._bfs import KEEP_ALL, Searcher, priorities
-from skmde.preprocessing._random import private_generator
-from skmde.preprocessing._reachable_pairs import Kept, Numbering, sample
+from skmde.preprocessing._random import distinct_integers, private_generator
+from skmde.preprocessing._reachable_pairs import Kept, Numbering
 
 __all__ = ["ShortestPaths", "shortest_paths"]
 
@@ -154,7 +154,9 @@ def shortest_paths(
         if len(distances) < n_pairs:
             edges, _ = numbering.pairs(np.arange(numbering.n_reachable))
     else:
-        edges, starts = numbering.pairs(sample(numbering.n_reachable, wanted, rng))
+        edges, starts = numbering.pairs(
+            distinct_integers(numbering.n_reachable, wanted, rng)
+        )
         distances = np.empty(wanted, dtype)
         search.sampled(starts, edges, distances)
     if len(distances) == n_pairs:

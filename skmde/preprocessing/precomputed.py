@@ -29,7 +29,7 @@ from skmde.preprocessing._selection import (
 )
 from skmde.preprocessing.neighbors import clamp_neighbors
 
-__all__ = ["precomputed_neighbors", "precomputed_queries"]
+__all__ = ["joined_neighbors", "precomputed_neighbors", "precomputed_queries"]
 
 _BLOCK_ENTRIES = 1 << 20
 
@@ -180,6 +180,63 @@ def precomputed_queries(distances, n_neighbors=None, *, n_train, max_distance=No
     if max_distance is not None:
         indices, values = drop_far(indices, values, max_distance)
     return trim(indices, values) if n_neighbors is None else (indices, values)
+
+
+def joined_neighbors(indices, distances, further, n_neighbors=None):
+    """The nearest other items of items that have neighbours already and of further ones.
+
+    Parameters
+    ----------
+    indices, distances : ndarray of shape (n, k)
+        The nearest of each of the first n items.
+    further : array-like or sparse matrix of shape (q, n + q), or pair of array-likes
+        Distances from q further items to all, in one of the forms of the module. A pair does not
+        change the neighbours of the first n items.
+    n_neighbors : int, default=None
+        How many to keep of each row; None keeps all.
+
+    Returns
+    -------
+    indices : ndarray of shape (n + q, n_neighbors), int32
+    distances : ndarray of shape (n + q, n_neighbors), float64
+
+    Raises
+    ------
+    ValueError
+        As for :func:`precomputed_neighbors`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.preprocessing.precomputed import joined_neighbors
+    >>> first = np.array([[1], [0]]), np.array([[2.0], [2.0]])
+    >>> joined_neighbors(*first, np.array([[5.0, 1.0, 0.0]]), 1)[0].ravel().tolist()
+    [1, 2, 1]
+    """
+    n, nobody = len(indices), np.full(len(indices), -1, np.int32)
+    if _is_pair(further):
+        q = len(further[0])
+        back = np.empty((n, 0), np.int32), np.empty((n, 0))
+    else:
+        q = further.shape[0]
+        further = distances_to_training(further, n + q)
+        if sp.issparse(further):
+            back = _from_graph(sp.csr_array(further[:, :n].T), n_neighbors, drop_diagonal=False)
+        else:
+            further = np.concatenate([further[:, :n], _symmetric(further[:, n:])], axis=1)
+            back = _from_dense(further[:, :n].T, min(n_neighbors or q, q), nobody)
+    there = np.where(back[0] >= 0, n + back[0], -1)
+    first = sort_rows(np.hstack([indices, there]), np.hstack([distances, back[1]]))
+    # a further item's distance to itself may be among its own
+    near = precomputed_queries(further, n_neighbors and n_neighbors + 1, n_train=n + q)
+    near = drop_self(*near, np.arange(n, n + q), near[0].shape[1])
+    width = n_neighbors or max(first[0].shape[1], near[0].shape[1])
+    tables = np.full((n + q, width), -1, np.int32), np.full((n + q, width), np.inf)
+    for table, above, below in zip(tables, first, near, strict=True):
+        for part, rows in ((above, table[:n]), (below, table[n:])):
+            k = min(width, part.shape[1])
+            rows[:, :k] = part[:, :k]
+    return tables if n_neighbors is not None else trim(*tables)
 
 
 def _is_pair(distances):

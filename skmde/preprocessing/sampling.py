@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skmde.preprocessing._random import private_generator
+from skmde.preprocessing._random import distinct_integers, private_generator
 
 _DRAWN_AT_ONCE = 1 << 20
 
@@ -94,6 +94,43 @@ def sample_edges(n_items, n_pairs, random_state=None):
     (5, 2)
     """
     return sample_dissimilar(n_items, n_pairs, np.empty((0, 2), np.int32), random_state)
+
+
+def edges_from(first, n_items, max_pairs, rng):
+    """Pairs with an item from `first` on, all or some at random.
+
+    Parameters
+    ----------
+    first : int
+    n_items : int
+    max_pairs : float
+        If there are more, so many are drawn, uniformly and without replacement.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    edges : ndarray of shape (p, 2), int32
+        Pairs ``i < j``, ``j >= first``, sorted by (j, i).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.preprocessing.sampling import edges_from
+    >>> edges_from(2, 4, np.inf, np.random.default_rng(0)).tolist()
+    [[0, 2], [1, 2], [0, 3], [1, 3], [2, 3]]
+    """
+    within, every = first * (first - 1) // 2, n_items * (n_items - 1) // 2
+    if every - within > max_pairs:
+        # pair number j (j - 1) / 2 + i: those that are wanted come last
+        numbers = distinct_integers(every - within, int(max_pairs), rng) + within
+        j = np.floor((1 + np.sqrt(1 + 8 * numbers.astype(np.float64))) / 2).astype(np.int64)
+        j -= j * (j - 1) // 2 > numbers
+        j += j * (j + 1) // 2 <= numbers
+        i = numbers - j * (j - 1) // 2
+    else:
+        j = np.repeat(np.arange(first, n_items), np.arange(first, n_items))
+        i = np.arange(within, every) - j * (j - 1) // 2
+    return np.stack([i, j], axis=1).astype(np.int32)
 
 
 def sample_dissimilar(n_items, n_pairs, excluded_edges, random_state=None):

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from scipy.sparse.csgraph import floyd_warshall
 from scipy.stats import chisquare
 
-from skmde.preprocessing import _reachable_pairs, paths as module
+from skmde.preprocessing import _random, _reachable_pairs, paths as module
 from skmde.preprocessing.paths import shortest_paths
 from skmde.preprocessing.sampling import all_edges
 
@@ -260,17 +260,17 @@ def test_sample_of_integers(total):
     rng = np.random.default_rng(0)
     for count in {1, total // 4, total // 2, total // 2 + 1, total} if total < 2000 else {50_000}:
         if count:
-            found = _reachable_pairs.sample(total, count, rng)
+            found = _random.distinct_integers(total, count, rng)
             assert len(found) == count and found[0] >= 0 and found[-1] < total
             assert (np.diff(found) > 0).all()
 
 
 def test_sample_of_integers_in_stretches(monkeypatch):
-    monkeypatch.setattr(_reachable_pairs, "_DRAWS", 8)
+    monkeypatch.setattr(_random, "_DRAWS", 8)
     rng = np.random.default_rng(0)
     counts = np.zeros(60)
     for _ in range(2000):
-        found = _reachable_pairs.sample(60, 15, rng)
+        found = _random.distinct_integers(60, 15, rng)
         assert (np.diff(found) > 0).all() and len(found) == 15
         counts[found] += 1
     statistic = ((counts - 500) ** 2).sum() / (500 * 0.75)
@@ -292,7 +292,7 @@ def test_sample_of_integers_is_drawn_anew_if_too_few_differ():
             return np.full_like(drawn, low) if self.n_calls == 1 else drawn
 
     rng = Unlucky()
-    found = _reachable_pairs.sample(60, 15, rng)
+    found = _random.distinct_integers(60, 15, rng)
     assert rng.n_calls == 2 and len(np.unique(found)) == 15
 
 

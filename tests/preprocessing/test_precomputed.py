@@ -11,7 +11,11 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
 from skmde.preprocessing.neighbors import nearest_neighbors
-from skmde.preprocessing.precomputed import precomputed_neighbors, precomputed_queries
+from skmde.preprocessing.precomputed import (
+    joined_neighbors,
+    precomputed_neighbors,
+    precomputed_queries,
+)
 
 D4 = np.array([[0.0, 1, 5, 4], [1, 0, 2, 7], [5, 2, 0, 3], [4, 7, 3, 0]])
 
@@ -211,3 +215,32 @@ def test_integer_distances():
     assert precomputed_neighbors(D4.astype(np.uint8), 1)[0].ravel().tolist() == [1, 0, 1, 2]
     graph = sp.csr_array(D4.astype(np.int32))
     assert precomputed_neighbors(graph, 1)[0].ravel().tolist() == [1, 0, 1, 2]
+
+
+@pytest.mark.parametrize("k", [1, 5, 40, None])
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sp.csr_array, sp.coo_array])
+def test_joined_neighbors_are_those_of_all_items(form, k):
+    X = np.random.default_rng(0).standard_normal((45, 3))
+    D = cdist(X, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # 40 neighbours of 30 items
+        first = precomputed_neighbors(form(D[:30, :30]), k)
+    joined = joined_neighbors(*first, form(D[30:]), k)
+    for found, wanted in zip(joined, precomputed_neighbors(form(D), k), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    assert joined[0].dtype == np.int32
+
+
+def test_joined_tables_leave_the_first_ones():
+    first = np.array([[1], [0]]), np.array([[2.0], [2.0]])
+    further = np.array([[3, 0], [1, -1]]), np.array([[1.0, 0.5], [4.0, 0.0]])
+    indices, distances = joined_neighbors(*first, further, None)
+    assert indices.tolist() == [[1, -1], [0, -1], [0, 3], [1, -1]]
+    assert distances[2].tolist() == [0.5, 1.0]
+    with pytest.raises(ValueError, match="out of range for 4 items"):
+        joined_neighbors(*first, (further[0] + 1, further[1]), None)
+    with pytest.warns(UserWarning, match="not symmetric"):
+        indices, distances = joined_neighbors(
+            *first, np.array([[3.0, 3.0, 0.0, 1.0], [9.0, 9.0, 2.0, 0.0]]), 1
+        )
+    assert indices.ravel().tolist() == [1, 0, 3, 2] and distances[2:].tolist() == [[1.5], [1.5]]

@@ -9,6 +9,7 @@ from scipy.stats import chisquare
 from skmde.preprocessing.sampling import (
     all_edges,
     deduplicate_edges,
+    edges_from,
     sample_dissimilar,
     sample_edges,
 )
@@ -154,3 +155,24 @@ def test_negative_number_of_pairs_is_refused():
 def test_random_state_is_checked():
     with pytest.raises(ValueError, match="'seed'"):
         sample_edges(50, 1, "seed")
+
+
+def test_edges_from_are_all_pairs_with_a_later_item_or_a_uniform_sample():
+    rng = np.random.default_rng(0)
+    for first, n in ((1, 2), (5, 6), (5, 12), (11, 12), (2, 40)):
+        every = edges_from(first, n, np.inf, rng)
+        wanted = [[i, j] for j in range(first, n) for i in range(j)]
+        assert every.tolist() == wanted and every.dtype == np.int32
+        some = edges_from(first, n, max(1, len(wanted) - 3), rng)
+        assert {tuple(e) for e in some.tolist()} <= {tuple(e) for e in wanted}
+        assert len(np.unique(some, axis=0)) == max(1, len(wanted) - 3)
+    counts = np.zeros((12, 12))
+    for _ in range(4000):
+        i, j = edges_from(7, 12, 10, rng).T
+        counts[i, j] += 1
+    i, j = edges_from(7, 12, np.inf, rng).T
+    assert chisquare(counts[i, j]).pvalue > 1e-3
+    # numbers of pairs beyond the precision of a float's root
+    n = 2_000_000_000
+    i, j = edges_from(n - 2, n, 1000, rng).astype(np.int64).T
+    assert (i < j).all() and (j >= n - 2).all() and (j < n).all() and (i >= 0).all()
