@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import scipy.sparse as sp
 
-from skmde.estimators._known_rows import KeptRows
+from skmde.estimators._neighbor_tables import NeighborTables
 from skmde.preprocessing._selection import drop_far
-from skmde.preprocessing.neighbors import nearest_neighbors
-from skmde.preprocessing.precomputed import joined_neighbors, precomputed_queries
+from skmde.preprocessing.precomputed import precomputed_queries
 from skmde.preprocessing.weights import neighbor_graph
 
 _ROUNDING = 1e-6  # relative error of a precomputed distance of 0
@@ -39,43 +40,39 @@ class NeighborPairs:
         as_stored = precomputed and (isinstance(X, tuple) or sp.issparse(X))
         if n_neighbors is None and max_distance is None and not as_stored:
             n_neighbors = default_n_neighbors(X.shape[0])
-        indices, distances, self._index = nearest_neighbors(
-            X, n_neighbors, metric=metric, max_distance=max_distance, **search
-        )
-        self.graph = neighbor_graph(indices, distances)
         self._max_distance = max_distance
-        # What further items need to join these: the rows, or else their neighbours.
-        self._known = None if precomputed else KeptRows(X)
-        self._tables = (indices, distances) if precomputed else None
-        self._search = {"metric": metric, **search}
-        self._asked = n_neighbors
-        # An unseen sample at most this far away would be a neighbour of the fitted one.
-        self._reach = np.where(indices >= 0, distances, 0.0).max(axis=1, initial=0.0)
+        self._use(
+            NeighborTables(X, n_neighbors, metric=metric, max_distance=max_distance, **search)
+        )
         if given is None:
-            given = max(1, int(np.ceil(np.mean(np.count_nonzero(indices >= 0, axis=1)))))
-        self._n_neighbors = min(given, max(len(indices) - 1, 1))
+            given = max(1, int(np.ceil(np.mean(np.count_nonzero(self._there, axis=1)))))
+        n = self.graph.shape[0]
+        self._n_neighbors = min(given, max(n - 1, 1))
+
+    def _use(self, tables):
+        self._tables = tables
+        self.graph = neighbor_graph(tables.indices, tables.distances)
+        # An unseen sample at most this far away would be a neighbour of the fitted one.
+        self._reach = np.where(self._there, tables.distances, 0.0).max(axis=1, initial=0.0)
+
+    @property
+    def _there(self):
+        return self._tables.indices >= 0
 
     def settle(self):
         """Keep only what further rows need."""
         self.graph = None
 
     def extended(self, X):
-        """The pairs of the fitted items and further ones.
-
-        Parameters
-        ----------
-        X : ndarray or sparse matrix of shape (q, d), or (q, n + q) for precomputed distances, or
-            pair of arrays of shape (q, k)
-        """
-        if self._known is not None:
-            X = self._known.joined(X)
-        else:
-            X = joined_neighbors(*self._tables, X, self._asked)
-        return NeighborPairs(X, self._asked, self._max_distance, **self._search)
+        """The pairs of the fitted items and further ones; see `NeighborTables.extended`."""
+        other = copy.copy(self)
+        other._use(self._tables.extended(X))
+        return other
 
     def of_unseen(self, X):
         """Neighbours of unseen rows, their weights, and the fitted row that each equals, or -1."""
-        if self._known is None:
+        tables = self._tables
+        if tables.index is None:
             indices, distances = precomputed_queries(
                 X, self._n_neighbors, n_train=len(self._reach), max_distance=self._max_distance
             )
@@ -83,10 +80,10 @@ class NeighborPairs:
             # from itself: compare with how far the fitted sample's neighbours are.
             tolerance, twin = _ROUNDING, np.full(len(indices), -1)
         else:
-            indices, distances = self._index.kneighbors(X, self._n_neighbors)
+            indices, distances = tables.index.kneighbors(X, self._n_neighbors)
             if self._max_distance is not None:
                 indices, distances = drop_far(indices, distances, self._max_distance)
-            tolerance, twin = 0.0, self._known.find(X)
+            tolerance, twin = 0.0, tables.known.find(X)
         nearest = indices[:, 0]
         same = distances[:, 0] <= tolerance * self._reach[nearest]
         twin = np.where(twin >= 0, twin, np.where(same, nearest, -1))

@@ -16,15 +16,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde.estimators._known_rows import KeptRows, KnownRows
+from skmde.estimators._neighbor_tables import NeighborTables
 from skmde.preprocessing._adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.distances import MetricDistances
 from skmde.preprocessing.graphs import connected_components
-from skmde.preprocessing.neighbors import nearest_neighbors
 from skmde.preprocessing.path_lengths import path_lengths
 from skmde.preprocessing.paths import shortest_paths
 from skmde.preprocessing.precomputed import (
     distances_to_training,
-    joined_neighbors,
     precomputed_queries,
     symmetric_distances,
 )
@@ -268,28 +267,20 @@ class GraphDistances(MatrixDistances):
 class NeighborPaths(GraphDistances):
     """Lengths of shortest paths in the graph of nearest neighbours, as in Isomap."""
 
-    def __init__(self, X, n_neighbors, max_path_length, *, n_jobs, verbose, **search):
-        indices, distances, self._index = nearest_neighbors(X, n_neighbors, n_jobs=n_jobs, **search)
-        n, k = indices.shape
-        there = indices >= 0
+    def __init__(self, tables, max_path_length, n_jobs, verbose):
+        self._tables = tables
+        n, k = tables.indices.shape
+        there = tables.indices >= 0
         rows = np.repeat(np.arange(n), k)[there.ravel()]
-        entries = distances[there], (rows, indices[there])
+        entries = tables.distances[there], (rows, tables.indices[there])
         graph = sp.csr_array(entries, shape=(n, n))
         super().__init__(graph, max_path_length, n_jobs, verbose)
-        self._graph = None
-        self._known = None if self._index is None else KeptRows(X)
-        self._tables = (indices, distances) if self._index is None else None
-        self._search = search
-        self._k = k
+        self._graph = self._known = None
 
     def extended(self, X):
         """The same for the training items and further ones."""
-        if self._known is not None:
-            X = self._known.joined(X)
-        else:
-            X = joined_neighbors(*self._tables, X, self._k)
-        options = {"n_jobs": self._n_jobs, "verbose": self._verbose, **self._search}
-        return NeighborPaths(X, self._k, self._max_path_length, **options)
+        tables = self._tables.extended(X)
+        return NeighborPaths(tables, self._max_path_length, self._n_jobs, self._verbose)
 
     def choose_anchors(self, most, rng):
         """Choose the items that place unseen ones, and keep the path lengths from them."""
@@ -300,12 +291,13 @@ class NeighborPaths(GraphDistances):
 
     def of_unseen(self, X):
         """Lengths of the shortest paths over a row's neighbours; the row that it equals, or -1."""
-        if self._index is None:
-            indices, distances = precomputed_queries(X, self._k, n_train=self.n_items)
+        tables, k = self._tables, self._tables.indices.shape[1]
+        if tables.index is None:
+            indices, distances = precomputed_queries(X, k, n_train=self.n_items)
             twin = np.where(distances[:, 0] == 0, indices[:, 0], -1)
         else:
-            indices, distances = self._index.kneighbors(X, self._k)
-            twin = self._known.find(X)
+            indices, distances = tables.index.kneighbors(X, k)
+            twin = tables.known.find(X)
         D = np.full((len(indices), len(self._lengths)), np.inf)
         for column in range(indices.shape[1]):
             over = self._lengths[:, indices[:, column]].T + distances[:, column, None]
@@ -343,8 +335,9 @@ def original_distances(
     if named == "graph":
         return GraphDistances(X, max_path_length, **paths)
     if n_neighbors is not None:
-        search.update(metric=metric, metric_params=metric_params)
-        return NeighborPaths(X, n_neighbors, max_path_length, **paths, **search)
+        search.update(metric=metric, metric_params=metric_params, n_jobs=n_jobs)
+        tables = NeighborTables(X, n_neighbors, **search)
+        return NeighborPaths(tables, max_path_length, **paths)
     if named == "precomputed":
         return MatrixDistances(X)
     return RowDistances(X, metric, metric_params, n_jobs)

@@ -45,7 +45,7 @@ CASES = {
     "neighbors, float32": (PreserveNeighbors(), OLD.astype(np.float32), NEW.astype(np.float32)),
     "neighbors, sparse": (PreserveNeighbors(), sp.csr_array(OLD), sp.csr_array(NEW)),
     "neighbors, standardized": (PreserveNeighbors(repulsive_penalty=None), OLD, NEW),
-    "neighbors, max_distance": (PreserveNeighbors(max_distance=2.0), OLD, NEW),
+    "neighbors, max_distance": (PreserveNeighbors(max_distance=2.5), OLD, NEW),
     "neighbors, cosine": (PreserveNeighbors(metric="cosine", n_components=3), OLD, NEW),
     "neighbors, matrix": (PreserveNeighbors(metric="precomputed"), *square(D)),
     "neighbors, graph": (PreserveNeighbors(metric="precomputed"), *square(W)),
@@ -156,7 +156,7 @@ def test_grown_maps_of_matrices_take_a_column_for_each_sample(name):
 
 
 def test_graph_of_the_grown_map_is_that_of_a_fit_to_all():
-    for params in ({}, {"n_neighbors": 3}, {"max_distance": 2.0}, {"metric": "manhattan"}):
+    for params in ({}, {"n_neighbors": 3}, {"max_distance": 2.5}, {"metric": "manhattan"}):
         params = {"n_neighbors": 5, **params}
         grown = PreserveNeighbors(random_state=0, **params).fit(OLD).extend(NEW)
         whole = PreserveNeighbors(random_state=0, **params).fit(X)
