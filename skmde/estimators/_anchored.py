@@ -20,7 +20,6 @@ from skmde.estimators._anchored_start import distance_start, random_start
 from skmde.estimators._base import (
     BaseEmbedding,
     as_host_array,
-    checked_pair,
     output_dtype,
     stage,
 )
@@ -33,7 +32,6 @@ from skmde.estimators._repulsion import weighted_pairs
 from skmde.estimators._transform import place
 from skmde.losses import NAMED
 from skmde.penalties import PENALTIES
-from skmde.preprocessing._adjacency import as_adjacency, is_networkx
 from skmde.preprocessing.neighbors import ALGORITHMS
 
 # Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.
@@ -430,20 +428,6 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
                     "meaning; leave it None."
                 )
 
-    def _checked_input(self, X):
-        """X as checked; a networkx graph as a sparse matrix."""
-        if self._is_pair(X):
-            X = checked_pair(X)
-            n = len(X[0])
-        elif is_networkx(X) and (self._is("graph") or self._is("affinity")):
-            X, _ = as_adjacency(X, quantity="length" if self._is("graph") else "weight")
-            n = X.shape[0]
-        else:
-            return self._validated(X, reset=True)
-        self.n_features_in_ = n
-        self.__dict__.pop("feature_names_in_", None)
-        return X
-
     def _pairs_of(self, X, rng, random_state, device):
         """The source of the pairs."""
         options = {
@@ -528,13 +512,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Monograph, section 2.4.2 (incremental embedding).
         """
         check_is_fitted(self)
-        if is_networkx(X):
-            raise ValueError(
-                "transform takes the rows of unseen samples, one column for each fitted one, not a "
-                "graph. Fit the larger graph anew, or pass their rows of its matrix."
-            )
         with cpu_by_default():
-            X = checked_pair(X) if self._is_pair(X) else self._validated(X, reset=False)
+            X = self._checked_unseen(X)
             return self._places(X).astype(output_dtype(X), copy=False)
 
     def _is_pair(self, X):

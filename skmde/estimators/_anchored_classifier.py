@@ -19,11 +19,11 @@ from skmde._sklearn_compat import (
     fit_context,
 )
 from skmde.estimators._anchored import AnchoredMDE
-from skmde.estimators._base import BaseEmbedding, as_host_array
+from skmde.estimators._base import InputMixin, as_host_array
 from skmde.preprocessing.neighbors import ALGORITHMS
 
 
-class AnchoredClassifier(ClassifierMixin, BaseEstimator):
+class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
     r"""Classifier for data of which some labels are known.
 
     Each class is a corner of a simplex, and a labelled sample is anchored at the corner of its
@@ -39,8 +39,8 @@ class AnchoredClassifier(ClassifierMixin, BaseEstimator):
         Number of neighbours of each sample; see :class:`AnchoredMDE`.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows.
-        "precomputed": X is a matrix of distances, dense or sparse. "affinity": X is a matrix of
-        weights.
+        "precomputed": X holds distances, as for :class:`PreserveNeighbors`. "affinity": X is a
+        graph, a sparse or dense matrix of weights or a networkx graph.
     metric_params : dict, default=None
         Further parameters of the metric.
     max_distance : float, default=None
@@ -128,18 +128,7 @@ class AnchoredClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.device = device
 
-    # Input is read as every estimator here does; but a classifier transforms nothing.
     _square = ("precomputed", "affinity")
-    _is = BaseEmbedding._is
-    _is_precomputed = BaseEmbedding._is_precomputed
-    _validated = BaseEmbedding._validated
-    _all_or_nothing = BaseEmbedding._all_or_nothing
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = tags.input_tags.positive_only = self._is_precomputed()
-        return tags
 
     @fit_context
     def fit(self, X, y):
@@ -189,8 +178,8 @@ class AnchoredClassifier(ClassifierMixin, BaseEstimator):
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None. Give each sample its label, -1 if it is not known."
             )
-        X = self._validated(X, reset=True)
-        labelled, labels = known_labels(y, X.shape[0])
+        X = self._checked_input(X)
+        labelled, labels = known_labels(y, len(X[0]) if isinstance(X, tuple) else X.shape[0])
         self.classes_, codes = np.unique(labels, return_inverse=True)
         estimator = AnchoredMDE(
             n_neighbors=self.n_neighbors,
@@ -226,7 +215,7 @@ class AnchoredClassifier(ClassifierMixin, BaseEstimator):
             In the order of ``classes_``.
         """
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._checked_unseen(X)
         return _probabilities(self.embedding_estimator_.transform(X))
 
     def predict(self, X):

@@ -20,30 +20,23 @@ from skmde._sklearn_compat import (
     TransformerMixin,
     validate_data,
 )
+from skmde.preprocessing._adjacency import as_adjacency, is_networkx
 
 logger = logging.getLogger("skmde")
 
 
-class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base class of the estimators; not for direct use."""
+class InputMixin:
+    """What estimators with a parameter `metric` do with their input; not for direct use."""
 
-    @property
-    def _n_features_out(self):
-        return self.embedding_.shape[1]
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "embedding_")
+    # values of `metric` under which X is square: one row and one column for each sample
+    _square: tuple[str, ...] = ("precomputed",)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.positive_only = self._is_precomputed()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    # values of `metric` under which X is square: one row and one column for each sample
-    _square: tuple[str, ...] = ("precomputed",)
 
     def _is(self, metric):
         return isinstance(self.metric, str) and self.metric == metric
@@ -56,6 +49,96 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if self.random_state is None:
             return np.random.RandomState()  # seeded by the system
         return check_random_state(self.random_state)
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self):
+        """If a fit ends early, by an error or by Ctrl-C, leave the estimator as it was."""
+        before = dict(self.__dict__)
+        try:
+            with cpu_by_default():
+                yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _checked_input(self, X):
+        """X as `fit` takes it, checked; a networkx graph as a sparse matrix."""
+        if self._is_pair(X):
+            X = checked_pair(X)
+            n = len(X[0])
+        elif is_networkx(X) and self._is_precomputed() and not self._is("precomputed"):
+            X, _ = as_adjacency(X, quantity="length" if self._is("graph") else "weight")
+            n = X.shape[0]
+        else:
+            return self._validated(X, reset=True)
+        self.n_features_in_ = n
+        self.__dict__.pop("feature_names_in_", None)
+        return X
+
+    def _checked_unseen(self, X):
+        """X as `transform` takes it, checked."""
+        if is_networkx(X):
+            raise ValueError(
+                "Unseen samples are rows, with one column for each fitted sample, not a graph. Fit "
+                "the larger graph anew, or pass their rows of its matrix: for metric='graph' the "
+                "lengths of the paths to the fitted nodes."
+            )
+        return checked_pair(X) if self._is_pair(X) else self._validated(X, reset=False)
+
+    def _is_pair(self, X):
+        """Whether X is a pair (indices, distances) of neighbour tables."""
+        return self._is("precomputed") and isinstance(X, tuple)
+
+    def _validated(self, X, *, reset, min_samples=None):
+        """X as an array or sparse matrix of numbers; other kinds are converted first.
+
+        Integers stay integers: how they become floats is the neighbour search's business, which
+        does it a block at a time.
+        """
+        X = as_host_array(X)
+        if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+            raise ValueError(
+                f"X is a masked array with {np.ma.count_masked(X)} masked entries, which would be "
+                "missing values; fill them or leave their rows out."
+            )
+        try:
+            X = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse=["csr", "csc", "coo"],
+                dtype="numeric",
+                ensure_min_samples=min_samples or (2 if reset else 1),
+                # an infinite distance stands for a pair that is not connected
+                ensure_all_finite=not self._is_precomputed(),
+            )
+        except ValueError as error:
+            if reset or not self._is_precomputed() or "features, but" not in str(error):
+                raise
+            raise ValueError(
+                f"{error} With metric={self.metric!r} X holds the distances to all training "
+                "samples, inf where there is none."
+            ) from None
+        if X.dtype.kind not in "fiub":
+            raise ValueError(f"X must hold numbers; got dtype {X.dtype}. Convert it first.")
+        return X
+
+
+class BaseEmbedding(InputMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base class of the estimators; not for direct use."""
+
+    @property
+    def _n_features_out(self):
+        return self.embedding_.shape[1]
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "embedding_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     def _callbacks(self):
         return () if self.callbacks is None else list(self.callbacks)
@@ -127,56 +210,6 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 stacklevel=2,
             )
         super().__setstate__(state)
-
-    @contextlib.contextmanager
-    def _all_or_nothing(self):
-        """If a fit ends early, by an error or by Ctrl-C, leave the estimator as it was."""
-        before = dict(self.__dict__)
-        try:
-            with cpu_by_default():
-                yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
-    def _is_pair(self, X):
-        """Whether X is a pair (indices, distances) of neighbour tables."""
-        return self._is("precomputed") and isinstance(X, tuple)
-
-    def _validated(self, X, *, reset, min_samples=None):
-        """X as an array or sparse matrix of numbers; other kinds are converted first.
-
-        Integers stay integers: how they become floats is the neighbour search's business, which
-        does it a block at a time.
-        """
-        X = as_host_array(X)
-        if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-            raise ValueError(
-                f"X is a masked array with {np.ma.count_masked(X)} masked entries, which would be "
-                "missing values; fill them or leave their rows out."
-            )
-        try:
-            X = validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse=["csr", "csc", "coo"],
-                dtype="numeric",
-                ensure_min_samples=min_samples or (2 if reset else 1),
-                # an infinite distance stands for a pair that is not connected
-                ensure_all_finite=not self._is_precomputed(),
-            )
-        except ValueError as error:
-            if reset or not self._is_precomputed() or "features, but" not in str(error):
-                raise
-            raise ValueError(
-                f"{error} With metric={self.metric!r} X holds the distances to all training "
-                "samples, inf where there is none."
-            ) from None
-        if X.dtype.kind not in "fiub":
-            raise ValueError(f"X must hold numbers; got dtype {X.dtype}. Convert it first.")
-        return X
 
 
 def as_host_array(X):

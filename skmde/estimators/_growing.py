@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 
 from skmde._sklearn_compat import check_is_fitted
-from skmde.estimators._base import checked_pair
 from skmde.exceptions import ConvergenceWarning
 from skmde.preprocessing._adjacency import is_networkx
 
@@ -73,16 +72,8 @@ class GrowingMixin:
         return self
 
     def _checked_further(self, X):
-        if self._is_pair(X):
-            return checked_pair(X)
-        if is_networkx(X):
-            raise ValueError(
-                "extend takes the rows of further samples, one column for each fitted one and then "
-                "for each further one, not a graph. Fit the larger graph anew, or pass their rows "
-                "of its matrix."
-            )
-        if not self._is_precomputed():
-            return self._validated(X, reset=False)
+        if self._is_pair(X) or is_networkx(X) or not self._is_precomputed():
+            return self._checked_unseen(X)
         X = self._validated(X, reset=True, min_samples=1)
         n = len(self.embedding_)
         if X.shape[1] != n + X.shape[0]:

@@ -37,7 +37,6 @@ from skmde.estimators._pca import principal_scores
 from skmde.estimators._transform_distances import place_by_distances
 from skmde.losses import NAMED
 from skmde.penalties import Quadratic
-from skmde.preprocessing._adjacency import as_adjacency, is_networkx
 from skmde.preprocessing.graphs import pack_components
 from skmde.preprocessing.neighbors import ALGORITHMS
 from skmde.preprocessing.sampling import all_edges
@@ -393,6 +392,9 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
                 "none; set n_neighbors or metric='graph'."
             )
 
+    def _is_pair(self, X):
+        return False  # tables of neighbours are no distances of all pairs
+
     def _check_memory(self, n):
         """Pairs that cannot fit are an error before the work begins."""
         n_pairs = min(self.max_pairs, n * (n - 1) // 2)
@@ -406,12 +408,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
 
     def _original_distances(self, X, rng, device):
         """X as checked, and its distances."""
-        if self._is("graph") and is_networkx(X):
-            X, _ = as_adjacency(X)
-            self.n_features_in_ = X.shape[0]
-            self.__dict__.pop("feature_names_in_", None)
-        else:
-            X = self._validated(X, reset=True)
+        X = self._checked_input(X)
         return X, original_distances(
             X,
             self.metric,
@@ -492,14 +489,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         Monograph, section 2.4.2 (incremental embedding).
         """
         check_is_fitted(self)
-        if is_networkx(X):
-            raise ValueError(
-                "transform takes distances to the training samples, (n_new, n_samples), not a "
-                "graph: unseen nodes have no other link to the embedding. Fit the larger graph "
-                "anew, or pass the lengths of the paths to the training nodes."
-            )
         with cpu_by_default():
-            X = self._validated(X, reset=False)
+            X = self._checked_unseen(X)
             return self._place(X)[0].astype(output_dtype(X), copy=False)
 
     def _places(self, X):
@@ -544,7 +535,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         """
         check_is_fitted(self)
         with cpu_by_default():
-            X = self._validated(X, reset=False)
+            X = self._checked_unseen(X)
             places, D = self._place(X)
         there = np.isfinite(D)
         if not there.any():

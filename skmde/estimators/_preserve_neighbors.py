@@ -19,7 +19,6 @@ from skmde.estimators._anchored_problem import AnchoredProblem
 from skmde.estimators._base import (
     BaseEmbedding,
     as_host_array,
-    checked_pair,
     output_dtype,
     stage,
 )
@@ -266,7 +265,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         self._check_parameters()
         attract, repel, constraint = self._problem_parts()
         with stage("neighbors"):
-            X = self._checked(X)
+            X = self._checked_input(X)
             neighbors = NeighborPairs(
                 X,
                 self.n_neighbors,
@@ -380,15 +379,6 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
                 "init='quadratic', 'random' or an array."
             )
 
-    def _checked(self, X):
-        """Input to `fit`, checked."""
-        if not self._is_pair(X):
-            return self._validated(X, reset=True)
-        X = checked_pair(X)
-        self.n_features_in_ = len(X[0])
-        self.__dict__.pop("feature_names_in_", None)
-        return X
-
     def _check_edges(self, edges):
         if len(edges) == 0:
             reason = "X holds no finite distance between two samples"
@@ -445,9 +435,6 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             X = self._checked_unseen(X)
             places, _ = self._place(X)
             return places.astype(output_dtype(X), copy=False)
-
-    def _checked_unseen(self, X):
-        return checked_pair(X) if self._is_pair(X) else self._validated(X, reset=False)
 
     def _places(self, X):
         return self._place(X)[0]

@@ -21,6 +21,7 @@ from skmde.core.lobpcg import Space
 from skmde.core.spectral import QuadraticForm
 from skmde.estimators._base import physical_memory
 from skmde.estimators._known_rows import KnownRows
+from skmde.estimators._neighbor_tables import NeighborTables
 from skmde.estimators._original_distances import MatrixDistances, NeighborPaths, RowDistances
 from skmde.estimators._quadratic_bridges import bridges
 from skmde.estimators._quadratic_weights import lifted, with_twins
@@ -189,18 +190,12 @@ class AllPaths(NeighborPaths):
     Parts of the graph of rows are joined by their closest pairs.
     """
 
-    def __init__(self, X, n_neighbors, *, metric, metric_params, n_jobs, **search):
-        super().__init__(
-            X,
-            n_neighbors,
-            None,
-            n_jobs=n_jobs,
-            metric=metric,
-            metric_params=metric_params,
-            **search,
-        )
+    def __init__(self, X, n_neighbors, *, metric, metric_params, n_jobs, verbose, **search):
+        search.update(metric=metric, metric_params=metric_params, n_jobs=n_jobs)
+        tables = NeighborTables(X, n_neighbors, **search)
+        super().__init__(tables, None, n_jobs, verbose)
         n_parts, labels = connected_components(self._matrix)
-        if n_parts == 1 or self._index is None:
+        if n_parts == 1 or tables.index is None:
             return
         edges, lengths = bridges(X, labels, metric, metric_params, n_jobs)
         there = self._matrix.tocoo()

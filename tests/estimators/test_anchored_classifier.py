@@ -197,3 +197,31 @@ def test_known_labels_keeps_the_type_of_labels():
     np.testing.assert_array_equal(labelled, [1, 2])
     _, labels = known_labels(np.array(["a", "b"]), 2)
     assert labels.dtype.kind == "U"
+
+
+def test_neighbour_tables_and_networkx_graphs_are_input():
+    from networkx import from_numpy_array
+    from sklearn.neighbors import NearestNeighbors
+
+    digits, labels = load_digits(return_X_y=True)
+    X, unseen = digits[:300], digits[300:320]
+    y = np.where(np.arange(300) < 60, labels[:300], -1)
+    by_rows = AnchoredClassifier(n_neighbors=5).fit(X, y)
+    search = NearestNeighbors(n_neighbors=6).fit(X)
+    distances, indices = search.kneighbors(X)
+    by_tables = AnchoredClassifier(n_neighbors=5, metric="precomputed").fit((indices, distances), y)
+    np.testing.assert_allclose(by_tables.label_distributions_, by_rows.label_distributions_)
+    assert by_tables.n_features_in_ == 300
+    distances, indices = search.kneighbors(unseen)
+    found = by_tables.predict_proba((indices[:, :5], distances[:, :5]))
+    np.testing.assert_allclose(found, by_rows.predict_proba(unseen))
+
+    weights = by_rows.embedding_estimator_._pairs._tables
+    graph = np.zeros((300, 300))
+    for row, near in enumerate(weights.indices):
+        graph[row, near] += 1
+    graph += graph.T
+    by_graph = AnchoredClassifier(metric="affinity").fit(from_numpy_array(graph), y)
+    np.testing.assert_allclose(by_graph.label_distributions_, by_rows.label_distributions_)
+    with pytest.raises(ValueError, match="not a graph"):
+        by_graph.predict(from_numpy_array(graph))
