@@ -21,7 +21,12 @@ def names():
 
 def test_embedding_has_the_shape_the_readme_says(names):
     assert names["embedding"].shape == (len(names["X_train"]), 2)
-    assert names["embedder"].graph_.shape == (len(names["X_train"]),) * 2
+
+
+def test_grown_map_has_the_old_rows_and_then_the_new_ones(names):
+    n, grown = len(names["X_train"]), names["embedder"]
+    assert grown.graph_.shape == (n + len(names["X_test"]),) * 2
+    np.testing.assert_array_equal(grown.embedding_[:n], names["embedding"])
 
 
 def test_a_row_alone_is_placed_as_in_its_batch(names):
