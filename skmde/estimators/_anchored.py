@@ -23,6 +23,7 @@ from skmde.estimators._base import (
     output_dtype,
     stage,
 )
+from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._growing import GrowingMixin
 from skmde.estimators._init import checked_start, separate_coincident
 from skmde.estimators._known_places import known_places
@@ -198,6 +199,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         "verbose": ["verbose"],
     }
 
+    @names_ours
     def __init__(
         self,
         n_components=None,

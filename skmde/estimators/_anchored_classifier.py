@@ -20,6 +20,7 @@ from skmde._sklearn_compat import (
 )
 from skmde.estimators._anchored import AnchoredMDE
 from skmde.estimators._base import InputMixin, as_host_array
+from skmde.estimators._foreign_names import names_ours
 from skmde.preprocessing.neighbors import ALGORITHMS
 
 
@@ -107,6 +108,7 @@ class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
         "device": [str, torch.device, None],
     }
 
+    @names_ours
     def __init__(
         self,
         n_neighbors=None,

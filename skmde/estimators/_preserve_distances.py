@@ -24,6 +24,7 @@ from skmde.estimators._base import (
     stage,
 )
 from skmde.estimators._distance_start import filled_out, landmark_start, sized, sized_if_wild
+from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._growing import GrowingMixin
 from skmde.estimators._init import checked_start, separate_coincident
 from skmde.estimators._original_distances import (
@@ -193,6 +194,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         "verbose": ["verbose"],
     }
 
+    @names_ours
     def __init__(
         self,
         n_components=2,

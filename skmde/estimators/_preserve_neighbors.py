@@ -22,6 +22,7 @@ from skmde.estimators._base import (
     output_dtype,
     stage,
 )
+from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._growing import GrowingMixin
 from skmde.estimators._init import (
     given_start,
@@ -183,6 +184,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         "verbose": ["verbose"],
     }
 
+    @names_ours
     def __init__(
         self,
         n_components=2,

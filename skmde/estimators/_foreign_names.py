@@ -1,0 +1,80 @@
+"""Arguments that other programs have: an error that names ours."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+
+# What t-SNE, UMAP, scikit-learn's manifold learners and PyMDE call it, and what does it here.
+_OURS = {
+    "affinity": ("metric",),
+    "dissimilarity": ("metric",),
+    "distances": ("metric",),
+    "early_exaggeration": ("repulsive_fraction",),
+    "eigen_solver": ("solver",),
+    "eigen_tol": ("tol",),
+    "embedding_dim": ("n_components",),
+    "eps": ("tol",),
+    "metric_kwds": ("metric_params",),
+    "min_dist": ("attractive_penalty", "repulsive_penalty", "repulsive_fraction"),
+    "min_grad_norm": ("tol",),
+    "n_epochs": ("max_iter",),
+    "n_iter": ("max_iter",),
+    "n_iter_without_progress": ("tol",),
+    "negative_sample_rate": ("repulsive_fraction",),
+    "neighbors_metric": ("metric",),
+    "p": ("metric", "metric_params"),
+    "perplexity": ("n_neighbors",),
+    "radius": ("max_distance",),
+    "repulsion_strength": ("repulsive_fraction",),
+    "seed": ("random_state",),
+    "similarity_metric": ("metric",),
+    "snapshot_every": ("callbacks",),
+    "spread": ("attractive_penalty", "repulsive_penalty", "repulsive_fraction"),
+}
+_NEEDLESS = {
+    "angle": "forces are not approximated",
+    "learning_rate": "steps are found by a line search",
+    "local_connectivity": "every sample has its nearest neighbours",
+    "low_memory": "memory does not grow with the square of the samples",
+    "method": "there is one method, which scales to many samples",
+    "metric_mds": "distances are kept, not their order",
+    "n_init": "one start is made; try several random_state and keep the least distortion_",
+    "normalized_stress": "stress_ is normalised",
+    "path_method": "the search for shortest paths chooses itself",
+    "set_op_mix_ratio": "a pair counts twice if each is a neighbour of the other",
+    "transform_seed": "transform draws nothing at random",
+    "unique": "equal samples are no special case",
+}
+
+
+def names_ours(init):
+    """A constructor that answers an argument of another program with the name of ours.
+
+    The class's signature stays what it is.
+    """
+    own = [name for name in inspect.signature(init).parameters if name != "self"]
+
+    @functools.wraps(init)
+    def checked(self, *args, **kwargs):
+        for name in kwargs:
+            if name not in own:
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                    f"{name!r}: {_advice(name, own)}."
+                )
+        init(self, *args, **kwargs)
+
+    return checked
+
+
+def _advice(name, own):
+    ours = [other for other in _OURS.get(name, ()) if other in own]
+    if not ours and name not in _NEEDLESS:
+        ours = difflib.get_close_matches(name, own, n=1, cutoff=0.75)
+    if ours:
+        return f"use {', '.join(ours)}"
+    if name in _NEEDLESS:
+        return f"there is no such thing here, as {_NEEDLESS[name]}"
+    return f"there is no such thing here; the parameters are {', '.join(own)}"

@@ -1,0 +1,58 @@
+"""Arguments of other programs get a TypeError that names ours."""
+
+import inspect
+
+import pytest
+from sklearn.base import clone
+from sklearn.manifold import MDS, TSNE, Isomap, SpectralEmbedding
+
+from skmde import (
+    AnchoredClassifier,
+    AnchoredMDE,
+    PreserveDistances,
+    PreserveNeighbors,
+    QuadraticMDE,
+)
+from skmde.estimators import _foreign_names
+
+CLASSES = [PreserveNeighbors, PreserveDistances, AnchoredMDE, AnchoredClassifier]
+
+
+@pytest.mark.parametrize(
+    ("cls", "foreign", "ours"),
+    [
+        (PreserveNeighbors, "perplexity", "use n_neighbors"),
+        (PreserveNeighbors, "min_dist", "use attractive_penalty, repulsive_penalty, repulsive_fra"),
+        (PreserveNeighbors, "n_iter", "use max_iter"),
+        (PreserveNeighbors, "embedding_dim", "use n_components"),
+        (PreserveNeighbors, "n_neighbours", "use n_neighbors"),
+        (PreserveNeighbors, "learning_rate", "steps are found by a line search"),
+        (PreserveNeighbors, "bogus", "the parameters are n_components, n_neighbors"),
+        (PreserveDistances, "dissimilarity", "use metric"),
+        (PreserveDistances, "min_dist", "the parameters are n_components, loss"),
+        (PreserveDistances, "n_init", "keep the least distortion_"),
+        (AnchoredMDE, "anchor_weights", "use anchor_weight"),
+        (AnchoredClassifier, "n_components", "the parameters are n_neighbors, metric"),
+    ],
+)
+def test_the_error_names_ours(cls, foreign, ours):
+    with pytest.raises(TypeError, match=f"{cls.__name__}.*'{foreign}': .*{ours}"):
+        cls(**{foreign: 1})
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_signature_and_clone_are_as_without(cls):
+    names = list(inspect.signature(cls).parameters)
+    assert names == list(inspect.signature(cls.__init__).parameters)[1:]
+    assert set(names) == set(cls().get_params())
+    assert clone(cls(random_state=3)).random_state == 3
+
+
+@pytest.mark.parametrize("peer", [TSNE, Isomap, MDS, SpectralEmbedding])
+def test_each_argument_of_scikit_learns_is_ours_or_answered(peer):
+    known = {**_foreign_names._OURS, **_foreign_names._NEEDLESS}
+    ours = set(inspect.signature(PreserveNeighbors).parameters)
+    ours |= set(inspect.signature(PreserveDistances).parameters)
+    ours |= set(inspect.signature(QuadraticMDE).parameters)
+    for name in inspect.signature(peer).parameters:
+        assert name in known or name in ours, name
