@@ -8,8 +8,6 @@ from numbers import Integral, Real
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 from skmde._sklearn_compat import (
     BaseEstimator,
@@ -19,8 +17,9 @@ from skmde._sklearn_compat import (
     fit_context,
 )
 from skmde.estimators._anchored import AnchoredMDE
-from skmde.estimators._base import InputMixin, as_host_array
+from skmde.estimators._base import InputMixin
 from skmde.estimators._foreign_names import names_ours
+from skmde.estimators._labels import known_labels
 from skmde.preprocessing.neighbors import ALGORITHMS
 
 
@@ -254,73 +253,6 @@ class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
             Between 0 and 1.
         """
         return super().score(X, y, sample_weight)
-
-
-def known_labels(y, n_samples):
-    """The samples whose labels are known, and their labels.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        See :meth:`AnchoredClassifier.fit`.
-    n_samples : int
-
-    Returns
-    -------
-    labelled : ndarray of shape (n_labelled,), int
-        In ascending order, one at least.
-    labels : ndarray of shape (n_labelled,)
-
-    Raises
-    ------
-    ValueError
-        If these are no labels, or none is known.
-    """
-    y = column_or_1d(as_host_array(y), warn=True)
-    if len(y) != n_samples:
-        raise ValueError(
-            f"X and y have inconsistent numbers of samples: {n_samples} and {len(y)}. Samples "
-            "without a label have -1 in y."
-        )
-    if y.dtype.kind == "f" and np.isinf(y).any():
-        raise ValueError("y contains infinity, which is no label.")
-    if y.dtype.kind == "O":
-        missing = np.array([_is_missing(label) for label in y], dtype=bool)
-    else:
-        missing = np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
-    labelled = np.flatnonzero(~missing)
-    labels = y[labelled]
-    if not missing.any() and labels.dtype.kind not in "US":
-        unknown = np.asarray(labels == -1)
-        others = list(dict.fromkeys(labels[~unknown].tolist()))
-        if len(others) == 1 and unknown.any() and not isinstance(others[0], str):
-            warnings.warn(
-                f"y holds -1 and {others[0]!r} only, so both are taken for classes: with one class "
-                "there is nothing to learn. Use NaN or None for labels that are not known.",
-                UserWarning,
-                stacklevel=5,  # past fit and its decorator
-            )
-        else:
-            labelled, labels = labelled[~unknown], labels[~unknown]
-    if not len(labelled):
-        raise ValueError("y holds no known label; give one or more samples a label.")
-    if labels.dtype.kind == "O":
-        kinds = {isinstance(label, str) for label in labels}
-        if len(kinds) > 1:
-            raise ValueError("y mixes strings and other labels; use one type.")
-        if not kinds.pop():
-            labels = np.array(labels.tolist())  # numbers between None
-    check_classification_targets(labels)
-    return labelled, labels
-
-
-def _is_missing(label):
-    if label is None:
-        return True
-    try:
-        return bool(label != label)
-    except TypeError:  # pandas.NA
-        return True
 
 
 def _probabilities(places):

@@ -69,21 +69,33 @@ class NeighborPairs:
         other._use(self._tables.extended(X))
         return other
 
+    def _search(self, X):
+        """Neighbours of unseen rows, and their distances."""
+        tables, k, most = self._tables, self._n_neighbors, self._max_distance
+        if tables.index is None:
+            return precomputed_queries(X, k, n_train=len(self._reach), max_distance=most)
+        indices, distances = tables.index.kneighbors(X, k)
+        return (indices, distances) if most is None else drop_far(indices, distances, most)
+
+    def support(self, X):
+        """Mean reach of each unseen row's neighbours, divided by its own; at most 1."""
+        indices, distances = self._search(X)
+        there = indices >= 0
+        counts = there.sum(axis=1)
+        reach = np.where(there, self._reach[indices], 0.0).sum(axis=1) / np.maximum(counts, 1)
+        own = np.where(there, distances, 0.0).max(axis=1)
+        ratio = np.divide(reach, own, out=np.ones(len(own)), where=own > reach)
+        return np.where(counts > 0, ratio, 0.0)
+
     def of_unseen(self, X):
         """Neighbours of unseen rows, their weights, and the fitted row that each equals, or -1."""
-        tables = self._tables
-        if tables.index is None:
-            indices, distances = precomputed_queries(
-                X, self._n_neighbors, n_train=len(self._reach), max_distance=self._max_distance
-            )
+        indices, distances = self._search(X)
+        if self._tables.index is None:
             # These often come from matrix products, which leave a sample at a distance of rounding
             # from itself: compare with how far the fitted sample's neighbours are.
             tolerance, twin = _ROUNDING, np.full(len(indices), -1)
         else:
-            indices, distances = tables.index.kneighbors(X, self._n_neighbors)
-            if self._max_distance is not None:
-                indices, distances = drop_far(indices, distances, self._max_distance)
-            tolerance, twin = 0.0, tables.known.find(X)
+            tolerance, twin = 0.0, self._tables.known.find(X)
         nearest = indices[:, 0]
         same = distances[:, 0] <= tolerance * self._reach[nearest]
         twin = np.where(twin >= 0, twin, np.where(same, nearest, -1))

@@ -31,10 +31,16 @@ from skmde.estimators._init import (
     random_start,
     separate_coincident,
 )
-from skmde.estimators._neighbor_pairs import NeighborPairs
+from skmde.estimators._neighbor_pairs import NeighborPairs, default_n_neighbors
 from skmde.estimators._repulsion import weighted_pairs
+from skmde.estimators._supervision import (
+    checked_sample_weight,
+    target_pairs,
+    with_targets,
+)
 from skmde.estimators._transform import place
 from skmde.penalties import PENALTIES
+from skmde.preprocessing._random import private_generator
 from skmde.preprocessing.neighbors import ALGORITHMS
 
 # Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.
@@ -83,6 +89,10 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         Further parameters of the metric.
     max_distance : float, default=None
         Samples farther apart than this, in the units of the metric, are no neighbours.
+    target_weight : float, default=0.0
+        Above 0, the targets y given to `fit` count: so much is the weight of pairs of samples of
+        one class (or, of numbers, nearest in y), drawn `n_neighbors` for each sample, and minus so
+        much that of as many pairs of different classes (or drawn from all others).
     neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
         How neighbours are searched. "auto" compares all pairs where that is cheap; else it takes
         faiss, if that is installed and the metric is Euclidean, cosine or correlation, or
@@ -172,6 +182,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         "metric": [str, callable],
         "metric_params": [dict, None],
         "max_distance": [Interval(Real, 0, None, closed="neither"), None],
+        "target_weight": [Interval(Real, 0, None, closed="left")],
         "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
         "init": [StrOptions({"quadratic", "pca", "random"}), "array-like", torch.Tensor],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -197,6 +208,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         metric="euclidean",
         metric_params=None,
         max_distance=None,
+        target_weight=0.0,
         neighbors_algorithm="auto",
         init="quadratic",
         max_iter=300,
@@ -217,6 +229,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         self.metric = metric
         self.metric_params = metric_params
         self.max_distance = max_distance
+        self.target_weight = target_weight
         self.neighbors_algorithm = neighbors_algorithm
         self.init = init
         self.max_iter = max_iter
@@ -228,16 +241,26 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         self.callbacks = callbacks
         self.verbose = verbose
 
+    # In the signature of `fit`, scikit-learn would take it for a promise that a weight of two is a
+    # sample that is there twice; copies of a sample would be each other's neighbours.
+    __metadata_request__fit = {"sample_weight": None}  # noqa: RUF012
+
     @fit_context
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, **fit_params):
         """Find the neighbours of each sample and embed the samples.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples; or, for ``metric="precomputed"``, what `metric` says.
-        y : None
-            Ignored.
+        y : array-like of shape (n_samples,), default=None
+            Targets, if `target_weight` is above 0; ignored if it is 0. Classes of any type, -1,
+            NaN or None where they are not known; or, if some float is no integer, numbers, NaN
+            where they are not known.
+        **fit_params : dict
+            `sample_weight`, array-like of shape (n_samples,): the weight of a pair is multiplied by
+            those of its samples, relative to their mean. A sample of weight 0 has no pairs that are
+            embedded.
 
         Returns
         -------
@@ -257,10 +280,10 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             If the solver found no finite solution.
         """
         with self._all_or_nothing():
-            self._fit(X)
+            self._fit(X, y, **fit_params)
         return self
 
-    def _fit(self, X):
+    def _fit(self, X, y=None, sample_weight=None):
         random_state = self._random_state()
         device = resolve_device(self.device)
         n_threads = count_threads(self.n_jobs)
@@ -288,8 +311,21 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         with stage("edges"):
             edges, weights = weighted_pairs(graph, repel, fraction, random_state)
             self._check_edges(edges)
+            # A training item has, on average, this much repulsion.
+            self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n
+            attraction = graph
+            if self.target_weight > 0:
+                pairs = self._target_pairs(y, n, repel, fraction, random_state)
+                edges, weights, attraction = with_targets(
+                    edges, weights, graph, *pairs, self.target_weight
+                )
+            if sample_weight is not None:
+                relative = checked_sample_weight(sample_weight, n)
+                weights = (weights * relative[edges].prod(axis=1)).astype(np.float32)
+                edges, weights = edges[weights != 0], weights[weights != 0]
+                self._check_edges(edges)
         with stage("init"):
-            start = self._starting_point(X, graph, constraint, random_state, n_threads)
+            start = self._starting_point(X, attraction, constraint, random_state, n_threads)
         with stage("solve"):
             problem = MDE(
                 n,
@@ -312,8 +348,6 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         self.history_ = problem.result.history.as_arrays()
         # As they were at fit, whatever becomes of the parameters: what places unseen samples.
         self._penalties, self._fraction = (copy.copy(attract), copy.copy(repel)), fraction
-        # A training item has, on average, this much repulsion.
-        self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n
         self._keep(neighbors, edges, weights, random_state)
 
     def _extend(self, X):
@@ -380,6 +414,16 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
                 "init='pca' needs the data, but metric='precomputed' gives distances only; use "
                 "init='quadratic', 'random' or an array."
             )
+
+    def _target_pairs(self, y, n, repel, fraction, random_state):
+        if y is None:
+            raise ValueError(
+                f"target_weight={self.target_weight} takes targets from y, but y is None. Give y, "
+                "or set target_weight to 0."
+            )
+        n_partners = self.n_neighbors or default_n_neighbors(n)
+        rng = private_generator(random_state)
+        return target_pairs(y, n, n_partners, 0.0 if repel is None else fraction, rng)
 
     def _check_edges(self, edges):
         if len(edges) == 0:
@@ -459,6 +503,33 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
                 n_threads=count_threads(self.n_jobs),
             )
         return places, indices
+
+    def score_samples(self, X):
+        """How near samples are to the training samples, as these are to each other.
+
+        The distance from a sample to the farthest of its neighbours, which are training samples, is
+        compared with the same distance of these: their mean is divided by the sample's own, which
+        is one over the simplified local outlier factor. Where `transform` puts a sample of low
+        support says little.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            As for `transform`.
+
+        Returns
+        -------
+        support : ndarray of shape (n_new,)
+            1 for a sample that is as near to training samples as they are to each other, or
+            nearer; the less, the farther away; 0 for one without neighbours.
+
+        References
+        ----------
+        E. Schubert, A. Zimek, H.-P. Kriegel, *Local outlier detection reconsidered*, 2014.
+        """
+        check_is_fitted(self)
+        with cpu_by_default():
+            return self._neighbors.support(self._checked_unseen(X))
 
     def score(self, X, y=None):
         """Share of the nearest training samples that are nearest in the embedding, too.
