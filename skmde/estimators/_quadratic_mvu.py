@@ -3,11 +3,21 @@ r"""Maximum variance unfolding: the Gram matrix of greatest variance with the ne
     maximise  tr G   subject to   G positive semidefinite,  1^T G 1 = 0,
                                   G_ii - 2 G_ij + G_jj = delta_ij^2  for all pairs of neighbours
 
-(monograph, section 3.2). This semidefinite program is solved by cvxpy, an optional extra, with the
-interior-point method of Clarabel: 40 items take a second and 80 a quarter of a minute, and twice
-as many some 40 times as long. Beyond 100 items, and where rigid neighbourhoods leave it no
-interior, the first-order method SCS takes over: it keeps the distances, but its variance may be
-some percent off.
+(monograph, section 3.2). Up to 60 items this semidefinite program is solved by cvxpy, an optional
+extra, with the interior-point method of Clarabel: 60 items take two seconds, and twice as many some
+40 times as long.
+
+Beyond, and where rigid neighbourhoods leave the program no interior, G = Y Y^T for centred Y with
+few columns (Burer and Monteiro, 2003). With c_k = ||y_i - y_j||^2 - delta_k^2, multipliers w and
+a penalty mu,
+
+    minimise  -||Y||^2 + sum_k (w_k c_k + mu c_k^2 / 2)   over Y by L-BFGS,   w <- w + mu c
+
+in turn (augmented Lagrangian). The problem in Y is not convex, but with enough columns it has no
+local minima that are not global. If the Laplacian L(w) is at least 1 on centred vectors, no Gram
+matrix has a larger trace than sum_k w_k delta_k^2; the tests measure the optimum by it. Where the
+distances determine a rigid frame, there are no best multipliers, and the variance is sensitive:
+squared distances that are off by 1e-4 of the largest may change it by a percent.
 
 Then L = -G, as in PCA. There is no natural product of an unseen item with the training items, so it
 is placed as in locally linear embedding: by the combination of its neighbours that reconstructs
@@ -20,7 +30,11 @@ import importlib
 import warnings
 
 import numpy as np
+import scipy.sparse as sp
+import torch
 
+from skmde.constraints import Centered
+from skmde.core.lbfgs import minimize
 from skmde.estimators._quadratic_bridges import bridges
 from skmde.estimators._quadratic_gram import GramProblem
 from skmde.estimators._quadratic_local import Reconstruction
@@ -28,10 +42,16 @@ from skmde.exceptions import ConvergenceWarning
 from skmde.preprocessing.graphs import connected_components
 from skmde.preprocessing.weights import edges_from_graph, neighbor_graph
 
-_FEW = 100  # items for the interior-point method
-_MAX_ITER = 5_000
-_ISOMETRY = 1e-4  # of the largest squared distance
-_PRECISION = 1e-5  # of the solver, relative to the largest eigenvalue
+_FEW = 60  # items for the interior-point method
+_ISOMETRY = 1e-4  # of the largest squared distance; beyond, a warning
+_IMPOSSIBLE = 1e-2  # beyond, an error
+_PRECISION = 1e-5  # of the solver, relative to the largest squared distance, and to eigenvalues
+_RANK = 30  # columns of Y
+_MAX_ITER = 10_000  # of L-BFGS in all
+_INNER = 300  # between two changes of the multipliers
+_PENALTIES = (10.0, 1e8)  # first and last, in units of the first multipliers
+_HARD = 1e4  # penalty, in the same units, by which distances are kept if they can be
+_GROWTH = 3.0  # of the penalty, after an error that was not halved
 
 
 class UnfoldingProblem(GramProblem):
@@ -102,7 +122,37 @@ def widest_gram(squares, edges, n_items, verbose=0):
         If cvxpy is not installed.
     ValueError
         If no points have these distances.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the distances are kept to less than four digits.
     """
+    G = _interior_point(squares, edges, n_items, verbose) if n_items <= _FEW else None
+    if G is None:
+        Y, _ = unfold(squares, edges, n_items, verbose=verbose)
+        G = Y @ Y.T
+    i, j = edges.T
+    own = np.diag(G)
+    error = float(np.abs(own[i] + own[j] - 2 * G[i, j] - squares).max() / _largest(squares))
+    if error > _IMPOSSIBLE:
+        raise ValueError(
+            "No points were found with the distances of these neighbours (squared distances are "
+            f"off by up to {error:.1g} of the largest); use metric='euclidean', or fewer "
+            "neighbours."
+        )
+    if error > _ISOMETRY:
+        warnings.warn(
+            f"Squared distances of neighbours are off by up to {error:.1g} of the largest, because "
+            "they determine a rigid frame. Use fewer neighbours, or fewer samples.",
+            ConvergenceWarning,
+            stacklevel=7,
+        )
+    return G
+
+
+def _interior_point(squares, edges, n_items, verbose):
+    """The Gram matrix by Clarabel, or None if the program has no interior."""
     cp = import_cvxpy()
     G = cp.Variable((n_items, n_items), PSD=True)
     i, j = edges.T
@@ -112,32 +162,92 @@ def widest_gram(squares, edges, n_items, verbose=0):
         [cp.sum(G) == 0, own[i] + own[j] - 2 * G[i, j] == squares],
     )
     with warnings.catch_warnings():
-        # what was found is measured below
+        # what was found is measured by the caller
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        if n_items <= _FEW:
-            try:
-                problem.solve(solver=cp.CLARABEL, verbose=bool(verbose))
-            except cp.error.SolverError:
-                G.value = None  # no interior
-        if G.value is None:
-            problem.solve(solver=cp.SCS, eps=1e-5, max_iters=_MAX_ITER, verbose=bool(verbose))
-    if G.value is None:
-        raise ValueError(
-            "No points have the distances of these neighbours (the semidefinite program is "
-            f"{problem.status}); use metric='euclidean'."
-        )
-    found = (G.value + G.value.T) / 2
-    own = np.diag(found)
-    error = float(np.abs(own[i] + own[j] - 2 * found[i, j] - squares).max())
-    if error > _ISOMETRY * squares.max():
-        warnings.warn(
-            f"The semidefinite program ended with status {problem.status!r}, and squared distances "
-            f"of neighbours are off by up to {error / squares.max():.1g} of the largest. Use fewer "
-            "samples or neighbours.",
-            ConvergenceWarning,
-            stacklevel=7,
-        )
-    return found
+        try:
+            problem.solve(solver=cp.CLARABEL, verbose=bool(verbose))
+        except cp.error.SolverError:
+            return None
+    return None if G.value is None else (G.value + G.value.T) / 2
+
+
+def unfold(squares, edges, n_items, rank=_RANK, verbose=0):
+    """Centred points of greatest variance whose pairs have given squared distances.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (p,)
+        Squared distances, about 1.
+    edges : ndarray of shape (p, 2), int
+        Pairs that join all items.
+    n_items : int
+    rank : int
+        Dimension of the points, at most n_items - 1.
+    verbose : int
+
+    Returns
+    -------
+    Y : ndarray of shape (n_items, rank)
+    w : ndarray of shape (p,)
+        Multipliers of the distances.
+    """
+    p, rank = len(edges), min(rank, n_items - 1)
+    rows = np.repeat(np.arange(p), 2)
+    A = sp.csr_array((np.tile([1.0, -1.0], p), (rows, edges.ravel())), shape=(p, n_items))
+    At = sp.csr_array(A.T)
+    # The Laplacian embedding spreads the items in all dimensions, so that nothing has to be
+    # unfolded; its weights, a little above the bound, are multipliers to start with.
+    values, vectors = np.linalg.eigh((At @ A).toarray())
+    Y = vectors[:, 1 : rank + 1] / np.sqrt(values[1 : rank + 1])
+    Y *= np.sqrt(squares.sum() / np.square(A @ Y).sum())
+    unit = 1 / values[1]
+    w, mu, most = np.full(p, 1.1 * unit), _PENALTIES[0] * unit, _PENALTIES[1] * unit
+
+    points = torch.from_numpy(Y)
+    n_iter, error = 0, np.inf
+    while n_iter < _MAX_ITER and error > _PRECISION:
+        lagrangian = _Lagrangian(A, At, squares, w, mu)
+        found = minimize(lagrangian, Centered(), points, max_iter=_INNER, memory_size=20)
+        points = found.X
+        c = lagrangian.excess(points.numpy())[1]
+        w = w + mu * c
+        before, error = error, np.abs(c).max() / _largest(squares)
+        if error > before / 2:
+            mu = min(_GROWTH * mu, most)
+        n_iter += max(found.n_iter, 1)
+        if error > _IMPOSSIBLE and mu > _HARD * unit:
+            break
+        if verbose:
+            variance = float(points.square().sum())
+            print(f"{n_iter} iterations, variance {variance:.6g}, error {error:.1e}")
+    return points.numpy(), w
+
+
+class _Lagrangian:
+    """The function of centred Y that is minimised; an objective of :mod:`skmde.core.lbfgs`."""
+
+    n_threads = 1
+    device = torch.device("cpu")
+
+    def __init__(self, A, At, squares, w, mu):
+        self._A, self._At, self._squares, self._w, self._mu = A, At, squares, w, mu
+
+    def excess(self, Y):
+        differences = self._A @ Y
+        return differences, np.einsum("ij,ij->i", differences, differences) - self._squares
+
+    def value_and_gradient(self, X):
+        Y = X.numpy()
+        Y = Y - Y.mean(axis=0)  # or rounding would drift off, faster and faster
+        differences, c = self.excess(Y)
+        w, mu = self._w, self._mu
+        value = float(((w + mu / 2 * c) * c).sum() - np.square(Y).sum())
+        gradient = 2 * (self._At @ ((w + mu * c)[:, None] * differences) - Y)
+        return value, torch.from_numpy(gradient)
+
+
+def _largest(squares):
+    return squares.max() or 1.0  # items that are all the same
 
 
 def import_cvxpy():

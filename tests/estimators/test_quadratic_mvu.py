@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 
 from skmde import QuadraticMDE
+from skmde.estimators import _quadratic_mvu
+from skmde.estimators._quadratic_mvu import unfold, widest_gram
+from skmde.exceptions import ConvergenceWarning
+from skmde.preprocessing.neighbors import nearest_neighbors
+from skmde.preprocessing.weights import edges_from_graph, neighbor_graph
 
 
 def test_the_missing_extra_is_named(monkeypatch):
@@ -24,9 +29,25 @@ def squared_distances(G, edges):
     return G[i, i] - 2 * G[i, j] + G[j, j]
 
 
-def test_a_chain_becomes_straight(solver):
-    from skmde.estimators._quadratic_mvu import widest_gram
+def error(G, squares, edges):
+    """Largest error of a squared distance, in units of the largest of them."""
+    return np.abs(squared_distances(G, edges) - squares).max() / squares.max()
 
+
+def neighbour_distances(X, n_neighbors):
+    """Pairs of neighbours, their squared distances in units of the mean, and this unit."""
+    indices, distances, _ = nearest_neighbors(X, n_neighbors)
+    edges, _ = edges_from_graph(neighbor_graph(indices, distances))
+    squares = ((X[edges[:, 0]] - X[edges[:, 1]]) ** 2).sum(axis=1)
+    return edges, squares / squares.mean(), squares.mean()
+
+
+def scatter(X):
+    """Squared distances from the mean, in all: the variance that unfolding starts from."""
+    return ((X - X.mean(axis=0)) ** 2).sum()
+
+
+def test_a_chain_becomes_straight(solver):
     lengths = np.random.default_rng(0).uniform(0.5, 1.5, 19)
     edges = np.stack([np.arange(19), np.arange(1, 20)], axis=1)
     G = widest_gram(lengths**2, edges, 20)
@@ -37,21 +58,15 @@ def test_a_chain_becomes_straight(solver):
 
 
 def test_neighbours_keep_their_distances_and_variance_grows(solver):
-    from skmde.estimators._quadratic_mvu import widest_gram
-    from skmde.preprocessing.neighbors import nearest_neighbors
-    from skmde.preprocessing.weights import edges_from_graph, neighbor_graph
-
     angle = np.linspace(0, 5, 35) + np.random.default_rng(1).uniform(-0.03, 0.03, 35)
     X = np.c_[np.cos(angle), np.sin(angle), 0.1 * np.random.default_rng(2).random(35)]
-    indices, distances, _ = nearest_neighbors(X, 4)
-    edges, _ = edges_from_graph(neighbor_graph(indices, distances))
-    squares = ((X[edges[:, 0]] - X[edges[:, 1]]) ** 2).sum(axis=1)
-    unit = squares.mean()
-    G = unit * widest_gram(squares / unit, edges, 35)
-    np.testing.assert_allclose(squared_distances(G, edges), squares, atol=1e-5 * squares.max())
+    edges, squares, unit = neighbour_distances(X, 4)
+    G = widest_gram(squares, edges, 35)
+    assert error(G, squares, edges) < 1e-5
+    G *= unit
     np.testing.assert_allclose(G.sum(axis=0), 0, atol=1e-4)
     assert np.linalg.eigvalsh(G)[0] > -1e-4
-    assert np.trace(G) > 1.5 * ((X - X.mean(axis=0)) ** 2).sum()
+    assert np.trace(G) > 1.5 * scatter(X)
 
     estimator = QuadraticMDE(2, weights="mvu", n_neighbors=4).fit(X)
     values = np.linalg.eigvalsh(G)[::-1][:2]
@@ -62,6 +77,8 @@ def test_neighbours_keep_their_distances_and_variance_grows(solver):
     assert estimator.n_pairs_ == 35 * 34 // 2
     assert estimator.distortion_ == pytest.approx(np.trace(estimator.dual_))
     assert estimator.graph_.nnz == 2 * len(edges)
+    principal = QuadraticMDE(2, weights="pca").fit(X)
+    assert estimator.eigenvalues_.sum() < 1.4 * principal.eigenvalues_.sum() < 0
 
 
 def test_a_line_stays_as_it_is_in_any_units(solver):
@@ -93,3 +110,76 @@ def test_parts_are_joined_by_their_closest_pairs(solver):
         estimator = QuadraticMDE(weights="mvu", n_neighbors=4).fit(X)
     Y = estimator.embedding_[:, 0]
     assert Y[:10].max() < Y[10:].min() or Y[:10].min() > Y[10:].max()
+
+
+def dual_bound(w, squares, edges, n):
+    """A bound on the variance: that of weights whose Laplacian is at least 1 off the constants."""
+    i, j = edges.T
+    L = np.zeros((n, n))
+    np.add.at(L, (i, j), -w)
+    np.add.at(L, (j, i), -w)
+    L -= np.diag(L.sum(axis=0))
+    lowest = np.linalg.eigvalsh(L + 1e3 * np.abs(w).max() / n)[0]  # the constants are not the last
+    assert lowest > 0
+    return w @ squares / lowest
+
+
+def test_many_samples_have_the_variance_that_the_dual_problem_allows():
+    X = np.random.default_rng(6).standard_normal((120, 10))
+    edges, squares, unit = neighbour_distances(X, 6)
+    Y, w = unfold(squares, edges, len(X))
+    G = Y @ Y.T
+    assert error(G, squares, edges) < 1e-5
+    np.testing.assert_allclose(Y.sum(axis=0), 0, atol=1e-9)
+    assert np.trace(G) == pytest.approx(dual_bound(w, squares, edges, len(X)), rel=1e-4)
+    # the samples themselves keep the distances, too
+    assert np.trace(G) > 1.1 * scatter(X) / unit
+
+
+def test_both_methods_agree(solver, monkeypatch):
+    X = np.random.default_rng(7).standard_normal((45, 6))
+    edges, squares, _ = neighbour_distances(X, 4)
+    precise = widest_gram(squares, edges, len(X))
+    monkeypatch.setattr(_quadratic_mvu, "_FEW", 0)
+    G = widest_gram(squares, edges, len(X))
+    assert np.trace(G) == pytest.approx(np.trace(precise), rel=1e-4)
+    values, expected = np.linalg.eigvalsh(G), np.linalg.eigvalsh(precise)
+    np.testing.assert_allclose(values, expected, atol=0.01 * expected[-1])
+
+
+def test_a_rolled_strip_becomes_flat(solver):
+    along, across = np.meshgrid(np.arange(30.0), np.arange(4.0), indexing="ij")
+    angle = np.sqrt(4 + 0.9 * along.ravel())  # steps along the spiral have nearly one length
+    X = np.c_[2.2 * angle * np.cos(angle), 2.2 * angle * np.sin(angle), across.ravel()]
+    estimator = QuadraticMDE(2, weights="mvu", n_neighbors=4).fit(X)
+    for column, truth in zip(estimator.embedding_.T, (along, across), strict=True):
+        assert abs(np.corrcoef(column, truth.ravel())[0, 1]) > 0.9999
+    # all of the variance is in the plane, and more of it than the spiral has
+    spiral, plane = scatter(X), -estimator.eigenvalues_.sum()
+    assert plane > 1.5 * spiral
+    with pytest.warns(UserWarning, match="Only . eigenvalues are usable"):
+        every = QuadraticMDE(20, weights="mvu", n_neighbors=4).fit(X)
+    assert -every.eigenvalues_.sum() < 1.001 * plane
+
+
+@pytest.mark.parametrize("n_items", [3, 130])
+def test_distances_of_no_points_are_refused(solver, n_items):
+    chain = np.stack([np.arange(n_items - 1), np.arange(1, n_items)], axis=1)
+    edges = np.concatenate([chain, [[0, 2]]])
+    squares = np.ones(len(edges))
+    squares[-1] = 9.0  # 3 apart, but 2 by way of the item between
+    with pytest.raises(ValueError, match=r"No points were found .* metric='euclidean'"):
+        widest_gram(squares, edges, n_items)
+
+
+def test_a_rigid_frame_that_ends_too_early_warns(monkeypatch):
+    X = np.random.default_rng(8).standard_normal((110, 2))
+    edges, squares, _ = neighbour_distances(X, 6)
+    monkeypatch.setattr(_quadratic_mvu, "_MAX_ITER", 600)
+    with pytest.warns(ConvergenceWarning, match="rigid frame"):
+        widest_gram(squares, edges, len(X))
+
+
+def test_samples_that_are_all_the_same_stay_so(solver):
+    edges = np.stack([np.arange(99), np.arange(1, 100)], axis=1)
+    np.testing.assert_array_equal(widest_gram(np.zeros(99), edges, 100), 0)
