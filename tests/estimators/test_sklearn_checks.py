@@ -43,6 +43,7 @@ CONFIGURATIONS = [
     QuadraticMDE(weights="classical_mds", metric="precomputed"),
     QuadraticMDE(weights="isomap", n_components=1),
     QuadraticMDE(weights="isomap", metric="precomputed"),
+    QuadraticMDE(weights="mvu", n_neighbors=2),
     QuadraticMDE(weights="precomputed"),
     AnchoredMDE(),
     AnchoredMDE(attractive_penalty="log1p", repulsive_penalty="log", init="random"),
