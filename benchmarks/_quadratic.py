@@ -22,7 +22,7 @@ def spectral_problem(n, m, edges):
 
 def spectral_solve(problem, start, n_iter):
     from skmde._threads import count_threads
-    from skmde.core.eigen import laplacian_embedding
+    from skmde.core.laplacian import laplacian_embedding
 
     graph, m, mde = problem
     began = time.perf_counter()

@@ -3,10 +3,10 @@
     python benchmarks/quadratic_table.py --peer-python PATH
 
 Random graphs with unit weights, standardized embeddings, 40 iterations each. "skmde" is its
-spectral solver (``skmde/core/eigen.py``), which the estimators start from; "skmde-lbfgs" and PyMDE
-run projected L-BFGS from the same random start. The optimum is known: (n / p) times the sum of
-the m smallest eigenvalues of the graph's Laplacian that belong to vectors orthogonal to the ones
-(monograph, chapter 3). It is computed here by Lanczos and kept in
+spectral solver (``skmde/core/spectral.py``), which the estimators start from; "skmde-lbfgs" and
+PyMDE run projected L-BFGS from the same random start. The optimum is known: (n / p) times the sum
+of the m smallest eigenvalues of the graph's Laplacian that belong to vectors orthogonal to the
+ones (monograph, chapter 3). It is computed here by Lanczos and kept in
 ``results/quadratic_optima.json``.
 """
 

@@ -15,14 +15,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from skmde.core.eigen import fix_signs
-from skmde.core.lobpcg import Space, lobpcg
+from skmde.core.lobpcg import Space
+from skmde.core.spectral import QuadraticForm, bottom, fix_signs
 
 Matrix = np.ndarray
 
-_SMALL = 50  # landmarks; LAPACK gives the same bits for any number of threads up to here
 _MAX_ITER = 100
-_SEED = 0  # of the iteration's start; its effect is gone at convergence
 _FLAT = 1e-10  # part of the largest eigenvalue below which a direction is rounding
 
 
@@ -79,16 +77,12 @@ def landmark_mds(
 def _leading(B: Matrix, count: int, n_threads: int) -> tuple[Matrix, Matrix]:
     """The largest eigenvalues of B, decreasing, and unit eigenvectors as rows."""
     n = len(B)
-    if n <= max(_SMALL, 5 * (count + 2)):
-        values, vectors = np.linalg.eigh(B)
-        return values[::-1][:count], np.ascontiguousarray(vectors.T[::-1][:count])
     space = Space(n, n_threads)
-    lowest, vectors = lobpcg(
-        lambda V: -space.products(V, B),
-        np.ones(n),
-        count,
-        max_iter=_MAX_ITER,
-        seed=_SEED,
-        n_threads=n_threads,
+    form = QuadraticForm(
+        apply=lambda V: -space.products(V, B),
+        null=np.full((1, n), 1 / np.sqrt(n)),
+        bound=float(np.abs(B).sum(axis=1).max()),
+        precondition=lambda R: R,
     )
-    return -lowest, vectors
+    found = bottom(form, count, "auto", tol=None, max_iter=_MAX_ITER, n_threads=n_threads)
+    return -found.values, found.vectors

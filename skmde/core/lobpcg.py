@@ -26,10 +26,11 @@ from skmde.core.kernels import _numba
 Matrix = np.ndarray
 
 _GUARDS = 2  # further vectors that are carried along; they speed up those that are wanted
-_SETTLED = 1e-4  # relative decrease of the sum of eigenvalues that a step must bring
+_SETTLED = 5e-5  # relative decrease of the sum of eigenvalues that a step must bring
 _QUIET_STEPS = 3  # steps in a row that brought less, before it counts as done
 _DEPENDENT = 1e-10  # part of a direction that is new, below which it is rounding
-_SHARE = 1 << 12  # positions per piece
+_APART = 0.1  # least eigenvalue of the products of vectors to start from, in units of the largest
+_SHARE = 1 << 13  # positions per piece
 _FRESH = 25  # steps after which L X is computed anew, where the tolerance is tight
 
 
@@ -53,24 +54,6 @@ class Ritz:
     vectors: Matrix
     n_iter: int
     converged: bool
-
-
-def lobpcg(
-    operator: Callable[[Matrix], Matrix],
-    degrees: Matrix,
-    n_vectors: int,
-    *,
-    max_iter: int,
-    seed: int,
-    n_threads: int = 1,
-) -> tuple[Matrix, Matrix]:
-    """Approximate eigenvectors of the smallest eigenvalues beyond that of the constant vector.
-
-    Parameters and results are those of `iterate`, without the guards.
-    """
-    space = Space(degrees.shape[0], n_threads)
-    found = iterate(operator, lambda R: R / degrees, space, n_vectors, max_iter=max_iter, seed=seed)
-    return found.values[:n_vectors], found.vectors[:n_vectors]
 
 
 def iterate(
@@ -117,7 +100,7 @@ def iterate(
     # Rows of S: X, R, P. The next step's are written beside this one's.
     S, LS, following, L_following = (np.empty((3 * b, n)) for _ in range(4))
     used = 2 * b  # there is no P yet
-    V = space.centred(np.random.default_rng(seed).standard_normal((b, n)))
+    V = space.start(precondition, b, seed)
     LV = operator(V)
     values, mix = space.rayleigh_ritz(V, LV, b)
     space.combine(mix, V, S[:b])
@@ -164,13 +147,13 @@ class Space:
     n_threads : int
         Results do not depend on it.
     null : ndarray of shape (c, n), optional
-        Orthonormal vectors that `centred` projects off; None is the constant one.
+        Orthonormal vectors that are projected off.
     """
 
     def __init__(self, n: int, n_threads: int, null: Matrix | None = None) -> None:
         self.n = n
         self.n_threads = n_threads
-        self.null = null
+        self.null = np.empty((0, n)) if null is None else null
         self._bounds = even_pieces(0, n, max(1, -(-n // _SHARE)))
 
     def products(self, A: Matrix, B: Matrix, *, symmetric: bool = False) -> Matrix:
@@ -196,13 +179,9 @@ class Space:
 
     def without_null(self, A: Matrix) -> Matrix:
         """Rows without their part along the null vectors."""
-        if self.null is None:
-            ones = np.ones((1, A.shape[1]))
-            centred: Matrix = A - self.products(A, ones) / A.shape[1]
-            return centred
         along = np.empty_like(A)
         self.combine(self.products(A, self.null), self.null, along)
-        return A - along
+        return np.subtract(A, along, out=along)
 
     def centred(self, A: Matrix) -> Matrix:
         """Rows without their part along the null vectors, scaled to length 1."""
@@ -210,6 +189,17 @@ class Space:
         lengths = np.sqrt(np.array([self.products(a[None], a[None])[0, 0] for a in A]))
         scaled: Matrix = A / np.where(lengths > 0, lengths, 1.0)[:, None]
         return scaled
+
+    def start(self, precondition: Callable[[Matrix], Matrix], n_vectors: int, seed: int) -> Matrix:
+        """Random unit vectors, after up to two steps of inverse iteration, without products."""
+        V = self.centred(np.random.default_rng(seed).standard_normal((n_vectors, self.n)))
+        for _ in range(2):
+            W = self.centred(precondition(V))
+            sizes = np.linalg.eigvalsh(self.products(W, W, symmetric=True))
+            if sizes[0] < _APART * sizes[-1]:  # so good an inverse that it leaves one direction
+                break
+            V = W
+        return V
 
     def rayleigh_ritz(self, S: Matrix, LS: Matrix, n_vectors: int) -> tuple[Matrix, Matrix]:
         """Smallest Ritz values in the span of S, and the rows that make their vectors of S."""

@@ -22,6 +22,8 @@ import torch
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from skmde._polar import affine_rows, inverse_sqrt
+from skmde._reductions import dot, gram
 from skmde.constraints import Constraint
 from skmde.core.lbfgs import minimize
 from skmde.core.lobpcg import Space, iterate
@@ -31,8 +33,8 @@ Matrix = np.ndarray
 SOLVERS = ("auto", "dense", "lanczos", "lobpcg", "lbfgs")
 
 _SMALL = 50  # rows; LAPACK gives the same bits for any number of threads up to here
-_WIDE = 40  # vectors from which LAPACK is quicker, if there are few rows
-_FEW_ROWS = 3000
+_WIDE = 40  # vectors
+_FEW_ROWS = 3000  # LAPACK is quicker for wide problems of no more rows
 _SEED = 0  # of the start of an iteration; its effect is gone at convergence
 _ROUNDING = 1e-14  # of the largest eigenvalue
 _ROOT_OF_ROUNDING = 1e-7  # of the largest eigenvalue, for residuals
@@ -101,7 +103,7 @@ def bottom(
     n_vectors: int,
     solver: str,
     *,
-    tol: float,
+    tol: float | None,
     max_iter: int,
     n_threads: int = 1,
 ) -> Spectrum:
@@ -114,9 +116,10 @@ def bottom(
         At most n less the number of null vectors.
     solver : {"auto", "dense", "lanczos", "lobpcg", "lbfgs"}
         Problems too small for an iteration are decomposed whatever it says.
-    tol : float
+    tol : float or None
         An iteration stops when the residuals ``L x - theta x`` have at most this norm, in units of
-        the largest eigenvalue wanted.
+        the largest eigenvalue wanted. None, for "auto": rough vectors will do. LOBPCG stops when
+        the eigenvalues have settled, L-BFGS after `max_iter` steps.
     max_iter : int
         Largest number of steps; if Lanczos has not found all by then, LOBPCG goes on.
     n_threads : int
@@ -129,12 +132,11 @@ def bottom(
     n = form.null.shape[1]
     if n_vectors == 0:
         return Spectrum(np.empty(0), np.empty((0, n)), None, 0, True)
-    small = n <= max(_SMALL, 4 * (n_vectors + len(form.null) + 3))
-    wide = solver == "auto" and n_vectors > _WIDE and n <= _FEW_ROWS
-    if solver == "dense" or small or wide:
+    solver = _choice(n, n_vectors, len(form.null), solver, tol)
+    if solver == "dense":
         return _dense(form, n_vectors)
     if solver == "lanczos":
-        return _lanczos(form, n_vectors, tol, max_iter)
+        return _lanczos(form, n_vectors, tol or 0.0, max_iter)
     space = Space(n, n_threads, form.null)
     if solver == "lbfgs":
         return _lbfgs(form, space, n_vectors, tol, max_iter)
@@ -150,6 +152,19 @@ def bottom(
     )
     values, vectors = found.values, found.vectors[:n_vectors]
     return Spectrum(values[:n_vectors], vectors, values[n_vectors], found.n_iter, found.converged)
+
+
+def _choice(n: int, n_vectors: int, n_null: int, solver: str, tol: float | None) -> str:
+    if n <= max(_SMALL, 4 * (n_vectors + n_null + 3)):
+        return "dense"
+    if solver != "auto":
+        return solver
+    if n_vectors <= _WIDE:
+        return "lobpcg"
+    # the dense eigenproblem inside a step of LOBPCG takes longer than the rest of the step
+    if tol is None:
+        return "lbfgs"
+    return "dense" if n <= _FEW_ROWS else "lobpcg"
 
 
 def _dense(form: QuadraticForm, n_vectors: int) -> Spectrum:
@@ -209,59 +224,66 @@ class _Form:
         self.n_threads = n_threads
         self.device = torch.device("cpu")
         self._form = form
-        self._space = Space(form.null.shape[1], n_threads)
-        self._unit = form.bound or 1.0
+        self._scale = 2.0 / (form.bound or 1.0)
 
     def value_and_gradient(self, X: torch.Tensor) -> tuple[float, torch.Tensor]:
-        rows = np.ascontiguousarray(X.numpy().T)
-        LX = self._form.apply(rows) / self._unit
-        value = float(np.trace(self._space.products(rows, LX)))
-        return value, torch.from_numpy(np.ascontiguousarray(2 * LX.T))
+        LX = self._form.apply(np.ascontiguousarray(X.numpy().T)).T
+        gradient = torch.from_numpy(np.multiply(LX, self._scale, order="C"))
+        return float(dot(X, gradient)) / 2, gradient
 
 
 class _Orthonormal(Constraint):
-    """X^T X = n I, orthogonal to the null vectors of a space."""
+    """X^T X = n I, orthogonal to null vectors."""
 
-    def __init__(self, space: Space) -> None:
-        self.space = space
+    def __init__(self, null: Matrix) -> None:
+        self._null = torch.from_numpy(np.ascontiguousarray(null.T))
 
     def project(self, Z: torch.Tensor) -> torch.Tensor:
-        rows = self.space.without_null(np.ascontiguousarray(Z.numpy().T))
-        values, Q = np.linalg.eigh(self.space.products(rows, rows, symmetric=True) / len(Z))
-        out = np.empty_like(rows)
-        root = (Q / np.sqrt(np.maximum(values, 1e-30))) @ Q.T
-        self.space.combine(np.ascontiguousarray(root), rows, out)
-        return torch.from_numpy(np.ascontiguousarray(out.T))
+        zero = torch.zeros(Z.shape[1])
+        Z = affine_rows(self._null, -gram(self._null, Z), zero, Z)
+        root, _ = inverse_sqrt(gram(Z, Z) / len(Z))
+        return affine_rows(Z, root, zero)
 
     def project_tangent(self, X: torch.Tensor, Z: torch.Tensor) -> torch.Tensor:
-        x, z = (np.ascontiguousarray(A.numpy().T) for A in (X, Z))
-        along = self.space.products(z, x) / len(X)
-        out = np.empty_like(x)
-        self.space.combine(np.ascontiguousarray((along + along.T) / 2), x, out)
-        return torch.from_numpy(np.ascontiguousarray((z - out).T))
+        along = gram(Z, X) / len(X)
+        return affine_rows(X, -(along + along.T) / 2, torch.zeros(X.shape[1]), Z)
 
 
 def _lbfgs(
-    form: QuadraticForm, space: Space, n_vectors: int, tol: float, max_iter: int
+    form: QuadraticForm, space: Space, n_vectors: int, tol: float | None, max_iter: int
 ) -> Spectrum:
-    constraint = _Orthonormal(space)
     n = space.n
-    rng = np.random.default_rng(_SEED)
-    start = constraint.project(torch.from_numpy(rng.standard_normal((n, n_vectors))))
+    constraint = _Orthonormal(form.null)
+    rows = space.start(form.precondition, n_vectors, _SEED)
+    start = torch.from_numpy(np.ascontiguousarray(np.sqrt(n) * rows.T))
+    if tol is None:  # half the memory, and nearly half the time
+        tol, start = 0.0, start.float()
     result = minimize(
         _Form(form, space.n_threads),
         constraint,
-        start,
+        constraint.project(start),
         tol=2 * tol * np.sqrt(n) * 1e-2,
         max_iter=max_iter,
     )
-    rows = np.ascontiguousarray(result.X.numpy().T)
+    rows = np.ascontiguousarray(result.X.numpy().T, np.float64)
     # the rotation that makes X^T L X diagonal
     values, mix = space.rayleigh_ritz(rows, form.apply(rows), n_vectors)
     vectors = np.empty_like(rows)
     space.combine(mix, rows, vectors)
     R = form.apply(vectors) - values[:, None] * vectors
-    worst = np.sqrt(np.diag(space.products(R, R)).max())
+    worst = max(float(np.sqrt(space.products(r[None], r[None])[0, 0])) for r in R)
     # a method that compares values sees no step whose square is lost in them
-    converged = bool(worst <= max(tol * np.abs(values).max(), _ROOT_OF_ROUNDING * form.bound))
+    converged = worst <= max(tol * np.abs(values).max(), _ROOT_OF_ROUNDING * form.bound)
     return Spectrum(values, vectors, None, result.n_iter, converged)
+
+
+def fix_signs(X: np.ndarray) -> np.ndarray:
+    """Flip columns so that the entry of largest magnitude is positive.
+
+    Of entries that are as large but for rounding, the first counts.
+    """
+    size = np.abs(X)
+    rows = np.argmax(size >= (1 - 1e-5) * size.max(axis=0), axis=0)
+    signs = np.sign(X[rows, np.arange(X.shape[1])])
+    flipped: np.ndarray = X * np.where(signs == 0, 1, signs)
+    return flipped

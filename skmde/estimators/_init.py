@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skmde.core.eigen import laplacian_embedding
+from skmde.core.laplacian import laplacian_embedding
 from skmde.estimators._pca import principal_scores
 from skmde.preprocessing._random import private_generator
 from skmde.preprocessing.graphs import connected_components, pack_components

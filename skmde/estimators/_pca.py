@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import torch
 
 from skmde._reductions import gram
-from skmde.core.eigen import fix_signs
+from skmde.core.spectral import fix_signs
 from skmde.preprocessing._scaling import Scaling
 
 _SMALL = 64  # features or samples up to which the result is exact

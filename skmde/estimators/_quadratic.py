@@ -12,8 +12,7 @@ from skmde._device import cpu_by_default
 from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._threads import count_threads
 from skmde.constraints import Centered, Standardized
-from skmde.core.eigen import fix_signs
-from skmde.core.spectral import SOLVERS, bottom
+from skmde.core.spectral import SOLVERS, bottom, fix_signs
 from skmde.estimators._base import BaseEmbedding, checked_pair, output_dtype, stage
 from skmde.estimators._quadratic_gram import (
     AllPaths,
@@ -86,8 +85,8 @@ class QuadraticMDE(BaseEmbedding):
         - "classical_mds": doubly centred squared distances; L is half of them.
         - "isomap": the same with lengths of shortest paths in the graph of neighbours.
         - "mvu": maximum variance unfolding; L is minus the Gram matrix of greatest variance that
-          keeps the distances of neighbours. Precise for at most a hundred samples, and some percent
-          short of that variance beyond; needs ``skmde[mvu]``.
+          keeps the distances of neighbours, for up to about a thousand samples; needs
+          ``skmde[mvu]``.
         - "precomputed": X is the matrix of weights, dense or sparse, of any sign; p is the number
           of pairs whose weight is not 0.
     n_neighbors : int or None, default=15

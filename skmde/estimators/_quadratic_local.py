@@ -13,8 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from skmde.core.laplacian import part_contrasts
 from skmde.core.spectral import QuadraticForm
-from skmde.estimators._quadratic_weights import lifted, part_contrasts, with_twins
+from skmde.estimators._quadratic_weights import lifted, with_twins
 from skmde.preprocessing._scaling import Scaling
 from skmde.preprocessing.graphs import connected_components
 

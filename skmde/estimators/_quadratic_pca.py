@@ -16,9 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._threads import count_threads
-from skmde.core.eigen import fix_signs
 from skmde.core.lobpcg import Space
-from skmde.core.spectral import QuadraticForm
+from skmde.core.spectral import QuadraticForm, fix_signs
 from skmde.preprocessing._scaling import Scaling
 
 _FEW_FEATURES = 4096  # whose products Y^T Y are kept

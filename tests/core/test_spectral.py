@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from skmde.core.lobpcg import Space
-from skmde.core.spectral import QuadraticForm, _Orthonormal, bottom
+from skmde.core.spectral import QuadraticForm, _Orthonormal, bottom, fix_signs
 
 SOLVERS = ["auto", "dense", "lanczos", "lobpcg", "lbfgs"]
 
@@ -102,7 +101,7 @@ def test_the_dense_form_is_symmetric():
 def test_constraint_of_the_quasi_newton_method_is_one():
     n = 60
     null = np.full((1, n), n**-0.5)
-    constraint = _Orthonormal(Space(n, 1, null))
+    constraint = _Orthonormal(null)
     X = constraint.project(torch.from_numpy(np.random.default_rng(5).standard_normal((n, 3))))
     np.testing.assert_allclose((X.T @ X / n).numpy(), np.eye(3), atol=1e-10)
     np.testing.assert_allclose(null @ X.numpy(), 0, atol=1e-10)
@@ -110,3 +109,15 @@ def test_constraint_of_the_quasi_newton_method_is_one():
     tangent = constraint.project_tangent(X, Z)
     moment = (X.T @ tangent).numpy()
     np.testing.assert_allclose(moment + moment.T, 0, atol=1e-9)
+
+
+def test_signs_make_the_largest_entry_positive():
+    X = np.array([[1.0, -1.0, 0.0], [-2.0, 3.0, 0.0], [0.5, -4.0, 0.0]])
+    np.testing.assert_array_equal(fix_signs(X), X * [-1, -1, 1])
+
+
+def test_of_entries_that_are_as_large_but_for_rounding_the_first_counts():
+    for rounding in (-1e-7, 0.0, 1e-7):
+        X = np.array([[2.0], [0.3], [-2.0 - rounding]])
+        np.testing.assert_array_equal(fix_signs(X), X)
+        np.testing.assert_array_equal(fix_signs(-X), X)

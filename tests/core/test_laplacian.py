@@ -6,7 +6,8 @@ import pytest
 import scipy.sparse as sp
 from core_problems import random_graph
 
-from skmde.core.eigen import fix_signs, laplacian_embedding
+from skmde.core.laplacian import laplacian_embedding
+from skmde.core.spectral import fix_signs
 
 
 def adjacency(edges, n, weights=None):
@@ -133,15 +134,3 @@ def test_kinds_of_sparse_matrices_give_the_same(kind):
     np.testing.assert_allclose(
         laplacian_embedding(kind(A), 2), laplacian_embedding(A, 2), atol=1e-6
     )
-
-
-def test_signs_make_the_largest_entry_positive():
-    X = np.array([[1.0, -1.0, 0.0], [-2.0, 3.0, 0.0], [0.5, -4.0, 0.0]])
-    np.testing.assert_array_equal(fix_signs(X), X * [-1, -1, 1])
-
-
-def test_of_entries_that_are_as_large_but_for_rounding_the_first_counts():
-    for rounding in (-1e-7, 0.0, 1e-7):
-        X = np.array([[2.0], [0.3], [-2.0 - rounding]])
-        np.testing.assert_array_equal(fix_signs(X), X)
-        np.testing.assert_array_equal(fix_signs(-X), X)
