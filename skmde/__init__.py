@@ -55,7 +55,15 @@ _EXPORTS = {
     ),
 }
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
-_SUBMODULES = ("constraints", "exceptions", "losses", "metrics", "penalties", "preprocessing")
+_SUBMODULES = (
+    "constraints",
+    "exceptions",
+    "losses",
+    "metrics",
+    "penalties",
+    "persistence",
+    "preprocessing",
+)
 
 __all__ = sorted([*_MODULE_OF, *_SUBMODULES, "__version__"])
 
@@ -66,6 +74,7 @@ if TYPE_CHECKING:
         losses as losses,
         metrics as metrics,
         penalties as penalties,
+        persistence as persistence,
         preprocessing as preprocessing,
     )
     from skmde._distortion import Loss as Loss, Penalty as Penalty

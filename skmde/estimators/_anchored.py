@@ -174,6 +174,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
     array([10., 11., 12., 13., 14.])
     """
 
+    _source = "_pairs"
     _square = ("precomputed", "affinity", "graph")
 
     _parameter_constraints: dict = {  # noqa: RUF012

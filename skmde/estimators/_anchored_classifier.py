@@ -130,6 +130,7 @@ class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
         self.device = device
 
     _square = ("precomputed", "affinity")
+    _source = "embedding_estimator_"
 
     @fit_context
     def fit(self, X, y):
@@ -197,6 +198,18 @@ class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
         self.embedding_estimator_ = estimator
         self.label_distributions_ = _probabilities(estimator.embedding_)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
+
+    def compact(self):
+        """Forget the training data; see :meth:`AnchoredMDE.compact`.
+
+        Returns
+        -------
+        self : AnchoredClassifier
+            The classifier, with the probabilities of the samples given to `fit`.
+        """
+        check_is_fitted(self)
+        self.embedding_estimator_.compact()
+        return self
 
     def predict_proba(self, X):
         """Probabilities of the classes.

@@ -18,6 +18,7 @@ from skmde._sklearn_compat import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
+    check_is_fitted,
     validate_data,
 )
 from skmde.preprocessing._adjacency import as_adjacency, is_networkx
@@ -78,6 +79,7 @@ class InputMixin:
 
     def _checked_unseen(self, X):
         """X as `transform` takes it, checked."""
+        self._check_not_compact()
         if is_networkx(X):
             raise ValueError(
                 "Unseen samples are rows, with one column for each fitted sample, not a graph. Fit "
@@ -85,6 +87,17 @@ class InputMixin:
                 "lengths of the paths to the fitted nodes."
             )
         return checked_pair(X) if self._is_pair(X) else self._validated(X, reset=False)
+
+    # the attribute that knows the training data
+    _source: str
+
+    def _check_not_compact(self):
+        if not hasattr(self, self._source):
+            raise ValueError(
+                f"This {type(self).__name__} has forgotten its training data, as compact() was "
+                "called, so it takes no unseen samples. Fit it again, or keep a copy that is not "
+                "compact."
+            )
 
     def _is_pair(self, X):
         """Whether X is a pair (indices, distances) of neighbour tables."""
@@ -202,14 +215,35 @@ class BaseEmbedding(InputMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def __setstate__(self, state):
         state = dict(state)
         version = state.pop("_skmde_version", "unknown")
-        if version != skmde.__version__:
+        if _series(version) != _series(skmde.__version__):
             warnings.warn(
-                f"This {type(self).__name__} was pickled by skmde {version} and is read by "
-                f"skmde {skmde.__version__}; if it misbehaves, fit it again.",
+                f"This {type(self).__name__} was saved by skmde {version} and is read by "
+                f"skmde {skmde.__version__}, which may not understand it; fit it again.",
                 UserWarning,
                 stacklevel=2,
             )
         super().__setstate__(state)
+
+    def compact(self):
+        """Forget the training data, so that the estimator takes less memory and smaller files.
+
+        The embedding and all attributes stay; `transform` and what else takes unseen samples are
+        errors from now on, until `fit` is called again.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        check_is_fitted(self)
+        self.__dict__.pop(self._source, None)
+        return self
+
+
+def _series(version):
+    """What releases that read each other's estimators have in common: 1 of 1.4.2, 0.3 of 0.3.1."""
+    parts = version.split(".")
+    return parts[:2] if parts[0] == "0" else parts[:1]
 
 
 def as_host_array(X):

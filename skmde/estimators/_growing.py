@@ -59,6 +59,7 @@ class GrowingMixin:
         Monograph, section 2.4.2 (incremental embedding).
         """
         check_is_fitted(self)
+        self._check_not_compact()
         with self._all_or_nothing():
             n_loose, n_parts = self._extend(self._checked_further(X))
         if n_loose:

@@ -171,6 +171,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
     (10, 2)
     """
 
+    _source = "_original"
     _square = ("precomputed", "graph")
 
     _parameter_constraints: dict = {  # noqa: RUF012

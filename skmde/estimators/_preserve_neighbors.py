@@ -172,6 +172,8 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
     (10, 2)
     """
 
+    _source = "_neighbors"
+
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
@@ -529,7 +531,8 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         """
         check_is_fitted(self)
         with cpu_by_default():
-            return self._neighbors.support(self._checked_unseen(X))
+            X = self._checked_unseen(X)
+            return self._neighbors.support(X)
 
     def score(self, X, y=None):
         """Share of the nearest training samples that are nearest in the embedding, too.

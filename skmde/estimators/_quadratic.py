@@ -6,14 +6,14 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from skmde._device import cpu_by_default
 from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._threads import count_threads
 from skmde.constraints import Centered, Standardized
 from skmde.core.spectral import SOLVERS, bottom, fix_signs
-from skmde.estimators._base import BaseEmbedding, checked_pair, output_dtype, stage
+from skmde.estimators._base import BaseEmbedding, output_dtype, stage
+from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._quadratic_gram import (
     AllPaths,
     DistanceProblem,
@@ -189,6 +189,8 @@ class QuadraticMDE(BaseEmbedding):
     (10, 2)
     """
 
+    _source = "_fitted"
+
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "weights": [StrOptions(set(_WEIGHTS))],
@@ -210,6 +212,7 @@ class QuadraticMDE(BaseEmbedding):
         "verbose": ["verbose"],
     }
 
+    @names_ours
     def __init__(
         self,
         n_components=2,
@@ -360,13 +363,8 @@ class QuadraticMDE(BaseEmbedding):
 
     def _training(self, X):
         """X, checked, and the number of samples."""
-        if self._is_pair(X):
-            X = checked_pair(X)
-            n = self.n_features_in_ = len(X[0])
-            self.__dict__.pop("feature_names_in_", None)
-        else:
-            X = self._validated(X, reset=True)
-            n = X.shape[0]
+        X = self._checked_input(X)
+        n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
         self._check_size(n, Centered())  # columns that find no room are zero
         return X, n
 
@@ -384,9 +382,6 @@ class QuadraticMDE(BaseEmbedding):
         if self.weights == "classical_mds":
             given = self._is_precomputed()
             return distance_problem(X, given, self.metric, self.metric_params, self.n_jobs)
-        random_state = self.random_state
-        if random_state is None:
-            random_state = np.random.RandomState()  # seeded by the system
         n_neighbors = self.n_neighbors
         if n_neighbors is None and not (self._is_precomputed() and not isinstance(X, np.ndarray)):
             n_neighbors = _N_NEIGHBORS
@@ -394,7 +389,7 @@ class QuadraticMDE(BaseEmbedding):
             "metric": self.metric,
             "metric_params": self.metric_params,
             "algorithm": self.neighbors_algorithm,
-            "random_state": check_random_state(random_state).randint(np.iinfo(np.int32).max),
+            "random_state": self._random_state().randint(np.iinfo(np.int32).max),
         }
         if self.weights == "isomap":
             paths = AllPaths(X, n_neighbors, n_jobs=self.n_jobs, verbose=self.verbose, **search)
@@ -494,7 +489,7 @@ class QuadraticMDE(BaseEmbedding):
         """
         check_is_fitted(self)
         with cpu_by_default():
-            X = checked_pair(X) if self._is_pair(X) else self._validated(X, reset=False)
+            X = self._checked_unseen(X)
             embedding = self.embedding_.astype(np.float64)
             places = self._fitted.place(X, embedding, self.eigenvalues_)
             return places.astype(output_dtype(X), copy=False)

@@ -15,7 +15,7 @@ from skmde import (
 )
 from skmde.estimators import _foreign_names
 
-CLASSES = [PreserveNeighbors, PreserveDistances, AnchoredMDE, AnchoredClassifier]
+CLASSES = [PreserveNeighbors, PreserveDistances, QuadraticMDE, AnchoredMDE, AnchoredClassifier]
 
 
 @pytest.mark.parametrize(

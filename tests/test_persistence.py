@@ -1,0 +1,238 @@
+"""Fitted estimators survive files: pickle, joblib and skops, read in another process."""
+
+import importlib
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+from sklearn.metrics import pairwise_distances
+
+import skmde
+from skmde import (
+    Anchored,
+    AnchoredClassifier,
+    AnchoredMDE,
+    Barrier,
+    PreserveDistances,
+    PreserveNeighbors,
+    QuadraticMDE,
+    Standardized,
+)
+from skmde.losses import LOSSES
+from skmde.penalties import PENALTIES
+from skmde.persistence import TRUSTED_TYPES
+
+ROOT = Path(skmde.__file__).parent.parent
+X, Y = (part[:150] for part in load_digits(return_X_y=True))
+UNSEEN = load_digits().data[150:160]
+PLACES = np.full((150, 2), np.nan)
+PLACES[:20] = np.random.default_rng(0).standard_normal((20, 2))
+LABELS = np.where(np.arange(150) < 60, Y, -1)
+D = pairwise_distances(X)
+W = sp.csr_array(np.exp(-D / 20) * (D < np.quantile(D, 0.2)))
+ROWS = pairwise_distances(UNSEEN, X)
+
+CASES = {
+    "neighbors": (PreserveNeighbors(), X, None, UNSEEN),
+    "neighbors, sparse": (PreserveNeighbors(), sp.csr_array(X), None, sp.csr_array(UNSEEN)),
+    "neighbors, cosine": (PreserveNeighbors(metric="cosine"), X, None, UNSEEN),
+    "neighbors, manhattan": (PreserveNeighbors(metric="manhattan"), X, None, UNSEEN),
+    "neighbors, faiss": (PreserveNeighbors(neighbors_algorithm="faiss"), X, None, UNSEEN),
+    "neighbors, torch": (PreserveNeighbors(neighbors_algorithm="torch"), X, None, UNSEEN),
+    "neighbors, matrix": (PreserveNeighbors(metric="precomputed"), D, None, ROWS),
+    "neighbors, standardized": (
+        PreserveNeighbors(constraint=Standardized(), target_weight=0.5),
+        X,
+        Y,
+        UNSEEN,
+    ),
+    "neighbors, anchored": (
+        PreserveNeighbors(constraint=Anchored([0, 1], [[0.0, 0.0], [1.0, 1.0]])),
+        X,
+        None,
+        UNSEEN,
+    ),
+    "distances": (PreserveDistances(), X, None, UNSEEN),
+    "distances, paths": (PreserveDistances(n_neighbors=10), X, None, UNSEEN),
+    "distances, matrix": (PreserveDistances(metric="precomputed"), D, None, ROWS),
+    "distances, graph": (PreserveDistances(metric="graph"), sp.csr_array(D), None, ROWS),
+    "anchored": (AnchoredMDE(), X, PLACES, UNSEEN),
+    "anchored, affinity": (AnchoredMDE(metric="affinity"), W, PLACES, W[:5]),
+    "anchored, loss": (AnchoredMDE(loss="squared"), X, PLACES, UNSEEN),
+    "classifier": (AnchoredClassifier(), X, LABELS, UNSEEN),
+    **{
+        f"quadratic, {weights}": (QuadraticMDE(weights=weights), X, None, UNSEEN)
+        for weights in (
+            "laplacian",
+            "normalized_laplacian",
+            "pca",
+            "kernel_pca",
+            "lle",
+            "classical_mds",
+            "isomap",
+        )
+    },
+    "quadratic, precomputed": (QuadraticMDE(weights="precomputed"), W, None, W[:5]),
+}
+CASE = pytest.mark.parametrize("name", CASES)
+
+
+def fitted(name):
+    estimator, data, y, _ = CASES[name]
+    if "faiss" in name:
+        pytest.importorskip("faiss")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # graphs of several parts
+        if "random_state" in estimator.get_params():
+            estimator = estimator.set_params(random_state=0)
+        return estimator.fit(data, y)
+
+
+def answer(estimator, unseen):
+    method = "predict_proba" if isinstance(estimator, AnchoredClassifier) else "transform"
+    return getattr(estimator, method)(unseen)
+
+
+READ = """
+import pickle, sys
+import joblib, numpy as np
+how, file, unseen, out = sys.argv[1:]
+if how == "skops":
+    import skops.io
+    from skmde.persistence import TRUSTED_TYPES
+    estimator = skops.io.load(file, trusted=TRUSTED_TYPES)
+else:
+    estimator = joblib.load(file)
+unseen = joblib.load(unseen)
+method = "predict_proba" if hasattr(estimator, "predict_proba") else "transform"
+np.save(out, getattr(estimator, method)(unseen))
+"""
+
+
+@pytest.mark.parametrize("how", ["pickle", "joblib", "skops"])
+def test_another_process_answers_the_same(tmp_path, how):
+    """All cases in one process for each kind of file: a process takes seconds to start."""
+    code = ["import sys", "def read():", *("    " + line for line in READ.strip().split("\n"))]
+    wanted = {}
+    for number, name in enumerate(CASES):
+        estimator = fitted(name)
+        files = [str(tmp_path / f"{number}.{end}") for end in (how, "unseen", "npy")]
+        if how == "skops":
+            pytest.importorskip("skops.io").dump(estimator, files[0])
+        elif how == "joblib":
+            joblib.dump(estimator, files[0])
+        else:
+            Path(files[0]).write_bytes(pickle.dumps(estimator))
+        joblib.dump(CASES[name][3], files[1])
+        code.append(f"sys.argv = ['', {how!r}, *{files!r}]; read()")
+        wanted[files[2]] = answer(estimator, CASES[name][3])
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(code)],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    for file, places in wanted.items():
+        np.testing.assert_array_equal(np.load(file), places, strict=True)
+
+
+@CASE
+def test_skops_needs_no_type_that_is_not_listed(name):
+    io = pytest.importorskip("skops.io")
+    unknown = io.get_untrusted_types(data=io.dumps(fitted(name)))
+    assert set(unknown) <= set(TRUSTED_TYPES)
+
+
+def test_functions_of_the_package_are_listed_and_nothing_else_is():
+    io = pytest.importorskip("skops.io")
+    functions = [cls(1.0) if cls is Barrier else cls() for cls in PENALTIES.values()]
+    functions += [cls() for cls in LOSSES.values()]
+    assert set(io.get_untrusted_types(data=io.dumps(functions))) <= set(TRUSTED_TYPES)
+    assert len(set(TRUSTED_TYPES)) == len(TRUSTED_TYPES)
+    for name in TRUSTED_TYPES:
+        module, _, cls = name.rpartition(".")
+        found = getattr(importlib.import_module(module), cls)
+        assert isinstance(found, type)
+        if module.startswith("skmde"):
+            assert "__reduce__" not in vars(found) and "__reduce_ex__" not in vars(found)
+
+
+def test_skops_refuses_a_type_that_is_not_listed():
+    io = pytest.importorskip("skops.io")
+    estimator = PreserveNeighbors(attractive_penalty=np.polynomial.Polynomial([0, 1, 1]))
+    with pytest.raises(Exception, match="Polynomial"):
+        io.loads(io.dumps(estimator), trusted=TRUSTED_TYPES)
+
+
+# The version
+
+
+@pytest.mark.parametrize(
+    ("saved", "read", "warned"),
+    [
+        ("0.1.0", "0.1.7", False),
+        ("0.1.0.dev0", "0.1.0", False),
+        ("0.1.0", "0.2.0", True),
+        ("1.2.0", "1.9.1", False),
+        ("1.2.0", "2.0.0", True),
+        ("0.9.0", "1.0.0", True),
+    ],
+)
+def test_another_series_of_releases_is_warned_of(monkeypatch, saved, read, warned):
+    monkeypatch.setattr(skmde, "__version__", saved)
+    data = pickle.dumps(fitted("neighbors"))
+    assert saved.encode() in data
+    monkeypatch.setattr(skmde, "__version__", read)
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        pickle.loads(data)
+    messages = [str(w.message) for w in record]
+    assert messages == (
+        [
+            f"This PreserveNeighbors was saved by skmde {saved} and is read by skmde {read}, which "
+            "may not understand it; fit it again."
+        ]
+        if warned
+        else []
+    )
+
+
+# Compact estimators
+
+
+@CASE
+def test_compact_estimators_keep_the_embedding_and_say_what_they_forgot(name):
+    estimator = fitted(name)
+    whole = len(pickle.dumps(estimator))
+    public = {key: value for key, value in vars(estimator).items() if not key.startswith("_")}
+    assert estimator.compact() is estimator
+    assert len(pickle.dumps(estimator)) < whole
+    for key, value in public.items():
+        assert getattr(estimator, key) is value
+    again = pickle.loads(pickle.dumps(estimator)).compact()
+    unseen = CASES[name][3]
+    calls = [lambda e: answer(e, unseen)]
+    calls += [lambda e: e.extend(unseen)] if hasattr(estimator, "extend") else []
+    calls += [lambda e: e.score_samples(unseen)] if hasattr(estimator, "score_samples") else []
+    for call in calls:
+        with pytest.raises(ValueError, match=r"compact\(\) was called.*Fit it again"):
+            call(again)
+    assert answer(fitted(name), unseen) is not None
+
+
+def test_compact_needs_a_fit():
+    for estimator, *_ in CASES.values():
+        with pytest.raises(ValueError, match="not fitted"):
+            type(estimator)().compact()
