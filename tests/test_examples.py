@@ -112,3 +112,34 @@ def test_graphs_example_draws_its_pictures(tmp_path):
     assert "60 nodes, 1770 path lengths" in printed
     for picture in pictures:
         assert picture.read_bytes().startswith(PNG_SIGNATURE)
+
+
+@pytest.fixture(scope="module")
+def quadratic():
+    return runpy.run_path(str(EXAMPLES / "plot_quadratic.py"))
+
+
+def test_rolled_strip_is_even_and_as_long_as_its_spiral(quadratic):
+    roll = quadratic["rolled_strip"](4000, width=0.0)
+    order = np.argsort(roll.along)
+    steps = np.linalg.norm(np.diff(roll.X[order], axis=0), axis=1)
+    along = np.diff(roll.along[order])
+    assert steps.sum() == pytest.approx(along.sum(), rel=0.03)
+    assert along.max() < 5 * along.mean()
+
+
+def test_isomap_weights_unroll_the_strip(quadratic):
+    roll = quadratic["rolled_strip"]()
+    parameters, _ = quadratic["METHODS"]["isomap"]
+    embedding = skmde.QuadraticMDE(weights="isomap", **parameters).fit_transform(roll.X)
+    for column, truth in zip(embedding.T, (roll.along, roll.across), strict=True):
+        assert abs(np.corrcoef(column, truth)[0, 1]) > 0.99
+
+
+def test_quadratic_example_draws_a_picture(tmp_path):
+    picture = tmp_path / "quadratic.png"
+    printed = _run("plot_quadratic.py", "--output", picture)
+    for weights in ("pca", "kernel_pca", "lle", "laplacian", "normalized_laplacian", "isomap"):
+        assert re.search(rf"^{weights} +eigenvalues", printed, re.MULTILINE)
+    assert ("mvu is left out" in printed) != ("mvu  " in printed)
+    assert picture.read_bytes().startswith(PNG_SIGNATURE)
