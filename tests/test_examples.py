@@ -143,3 +143,12 @@ def test_quadratic_example_draws_a_picture(tmp_path):
         assert re.search(rf"^{weights} +eigenvalues", printed, re.MULTILINE)
     assert ("mvu is left out" in printed) != ("mvu  " in printed)
     assert picture.read_bytes().startswith(PNG_SIGNATURE)
+
+
+def test_grid_search_example_draws_a_picture(tmp_path):
+    picture = tmp_path / "grid_search.png"
+    few = ["--n-samples", "150", "--n-draws", "3", "--n-jobs", "1"]
+    printed = _run("plot_grid_search.py", "--output", picture, *few)
+    score, accuracy = map(float, re.findall(r"best (?:score|accuracy) (\S+):", printed))
+    assert 0.1 < score < 1 and 0.5 < accuracy <= 1
+    assert picture.read_bytes().startswith(PNG_SIGNATURE)

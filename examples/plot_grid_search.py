@@ -1,0 +1,158 @@
+"""
+Searching penalties
+===================
+
+Penalties are parameters like others, so scikit-learn searches them. Two searches over the
+handwritten digits, each map in the plane:
+
+- a **grid** of attractive penalties, repulsion and constraints, judged by the estimator's own
+  ``score``, which needs no labels: the share of the nearest neighbours of *unseen* digits that are
+  nearest in the map, too;
+- **random draws** of the exponent of one penalty and of the number of neighbours, in a pipeline,
+  judged by a classifier that sees only the map. The scaled data is cached (``memory=``).
+
+Drawn are both searches, and the maps of the best and the worst point of the grid.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from scipy.stats import randint, uniform
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from skmde import Huber, Log1p, PreserveNeighbors, Quadratic
+
+PENALTIES = {
+    "Log1p(1)": Log1p(1.0),
+    "Log1p(1.5)": Log1p(1.5),
+    "Log1p(2)": Log1p(2.0),
+    "Huber(0.5)": Huber(0.5),
+    "Quadratic()": Quadratic(),
+}
+REPULSION = {
+    "centered, half as many\nrepel as attract": ("centered", 0.5),
+    "centered, as many": ("centered", 1.0),
+    "centered, three times": ("centered", 3.0),
+    "standardized, half": ("standardized", 0.5),
+}
+
+
+def search_grid(X, n_jobs):
+    """Scores of every penalty (rows) with every kind of repulsion (columns), and the search."""
+    grid = [
+        {
+            "attractive_penalty": list(PENALTIES.values()),
+            "constraint": [constraint],
+            "repulsive_fraction": [fraction],
+        }
+        for constraint, fraction in REPULSION.values()
+    ]
+    search = GridSearchCV(PreserveNeighbors(random_state=0), grid, cv=3, n_jobs=n_jobs).fit(X)
+    scores = search.cv_results_["mean_test_score"].reshape(len(REPULSION), len(PENALTIES))
+    return scores.T, search
+
+
+def search_at_random(X, y, n_draws, n_jobs):
+    """A pipeline's exponent and number of neighbours, drawn from scipy's distributions."""
+    with tempfile.TemporaryDirectory() as folder:
+        pipeline = Pipeline(
+            [
+                ("scale", MinMaxScaler()),
+                ("embed", PreserveNeighbors(attractive_penalty=Log1p(), random_state=0)),
+                ("classify", KNeighborsClassifier()),
+            ],
+            memory=folder,
+        )
+        draws = {
+            "embed__attractive_penalty__exponent": uniform(0.8, 2.2),
+            "embed__n_neighbors": randint(3, 40),
+        }
+        search = RandomizedSearchCV(
+            pipeline, draws, n_iter=n_draws, cv=3, n_jobs=n_jobs, random_state=0
+        )
+        return search.fit(X, y)
+
+
+def draw(scores, draws, maps, y, path):
+    figure = Figure(figsize=(13, 8.5), layout="constrained")
+    (table, cloud), below = figure.subplots(2, 2)
+    table.imshow(scores, cmap="viridis", aspect="auto")
+    for (row, column), score in np.ndenumerate(scores):
+        dark = score < (scores.min() + scores.max()) / 2
+        table.text(
+            column, row, f"{score:.3f}", ha="center", va="center", color="w" if dark else "k"
+        )
+    table.set_xticks(range(len(REPULSION)), REPULSION, fontsize=8)
+    table.set_yticks(range(len(PENALTIES)), PENALTIES)
+    table.set_title("share of neighbours kept, unseen digits")
+
+    found = draws.cv_results_
+    points = cloud.scatter(
+        np.array(found["param_embed__attractive_penalty__exponent"], dtype=float),
+        np.array(found["param_embed__n_neighbors"], dtype=float),
+        c=found["mean_test_score"],
+        s=90,
+        cmap="viridis",
+    )
+    best = draws.best_params_
+    cloud.scatter(
+        best["embed__attractive_penalty__exponent"],
+        best["embed__n_neighbors"],
+        s=240,
+        facecolors="none",
+        edgecolors="crimson",
+        linewidths=2,
+    )
+    cloud.set(xlabel="exponent of Log1p", ylabel="n_neighbors")
+    cloud.set_title(f"accuracy of 5 neighbours in the map; best {draws.best_score_:.3f}")
+    figure.colorbar(points, ax=cloud)
+
+    for ax, (title, embedding) in zip(below, maps, strict=True):
+        ax.scatter(*embedding.T, c=y, cmap="tab10", s=7, linewidths=0)
+        ax.set(title=title, xticks=[], yticks=[])
+        ax.set_aspect("equal", adjustable="datalim")
+    figure.savefig(path, dpi=90)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Search penalties and draw what was found.")
+    parser.add_argument("--output", type=Path, default=Path("grid_search.png"))
+    parser.add_argument("--n-samples", type=int, default=1000, help="digits to embed")
+    parser.add_argument("--n-draws", type=int, default=30, help="draws of the random search")
+    parser.add_argument("--n-jobs", type=int, default=2)
+    args = parser.parse_args()
+    X, y = (part[: args.n_samples] for part in load_digits(return_X_y=True))
+
+    scores, search = search_grid(X, args.n_jobs)
+    print(f"{scores.size} points of a grid, best score {search.best_score_:.3f}:")
+    print(f"  {search.best_params_}")
+    draws = search_at_random(X, y, args.n_draws, args.n_jobs)
+    print(f"{args.n_draws} random draws, best accuracy {draws.best_score_:.3f}:")
+    print(f"  {draws.best_params_}")
+
+    names, kinds = list(PENALTIES), [kind.replace("\n", " ") for kind in REPULSION]
+    maps = []
+    for what, index in (("best", scores.argmax()), ("worst", scores.argmin())):
+        row, column = np.unravel_index(index, scores.shape)
+        constraint, fraction = list(REPULSION.values())[column]
+        estimator = PreserveNeighbors(
+            attractive_penalty=PENALTIES[names[row]],
+            constraint=constraint,
+            repulsive_fraction=fraction,
+            random_state=0,
+        )
+        title = f"{what} of the grid: {names[row]}, {kinds[column]}"
+        maps.append((title, estimator.fit_transform(X)))
+    draw(scores, draws, maps, y, args.output)
+    print(f"Picture: {args.output}")
+
+
+if __name__ == "__main__":
+    main()
