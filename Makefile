@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: help demo test lint format doc wheel clean
+.PHONY: help demo test lint typecheck format doc wheel clean
 .DELETE_ON_ERROR:
 # Two installs into one environment at a time would break it.
 .NOTPARALLEL:
@@ -20,6 +20,7 @@ help:
 	@echo "make demo   embed scikit-learn's handwritten digits and write digits.png"
 	@echo "make test   run the linters and the whole test suite (PYTEST_ARGS=... goes to pytest)"
 	@echo "make lint   run ruff, mypy and import-linter only"
+	@echo "make typecheck  run mypy on the package, and on a user's code, strictly"
 	@echo "make format rewrite the sources in the project's style"
 	@echo "make doc    build the HTML documentation into doc/_build"
 	@echo "make wheel  build the wheel into dist"
@@ -31,11 +32,14 @@ demo: $(VENV)/.installed-demo
 test: lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-lint: $(VENV)/.installed-test
+lint: typecheck
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+typecheck: $(VENV)/.installed-test
+	$(BIN)/mypy
+	$(BIN)/mypy --strict --follow-imports=silent tests/typing/user_code.py
 
 format: $(VENV)/.installed-test
 	$(BIN)/ruff check --fix .

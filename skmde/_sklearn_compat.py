@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -22,5 +25,13 @@ __all__ = [
     "validate_data",
 ]
 
-# Parameter objects inside an estimator (penalties, constraints) check themselves when used.
-fit_context = _fit_context(prefer_skip_nested_validation=True)
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def fit_context(method: Method) -> Method:
+    """scikit-learn's check of parameters around `fit`.
+
+    Parameter objects inside an estimator (penalties, constraints) check themselves when used.
+    """
+    checked: Method = _fit_context(prefer_skip_nested_validation=True)(method)
+    return checked

@@ -6,6 +6,7 @@ import copy
 import warnings
 from functools import partial
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -14,6 +15,16 @@ from skmde._device import cpu_by_default, resolve_device
 from skmde._distortion import Loss, Penalty, resolve_loss, resolve_penalty
 from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._threads import count_threads
+from skmde._typing import (
+    Callbacks,
+    Data,
+    Device,
+    LossLike,
+    Metric,
+    Parameters,
+    PenaltyLike,
+    RandomState,
+)
 from skmde.estimators._anchored_pairs import DistancePairs, WeightedPairs
 from skmde.estimators._anchored_problem import AnchoredProblem
 from skmde.estimators._anchored_start import distance_start, random_start
@@ -203,28 +214,28 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
     @names_ours
     def __init__(
         self,
-        n_components=None,
+        n_components: int | None = None,
         *,
-        attractive_penalty="quadratic",
-        repulsive_penalty=None,
-        repulsive_fraction=None,
-        loss=None,
-        anchor_weight=None,
-        n_neighbors=None,
-        metric="euclidean",
-        metric_params=None,
-        max_distance=None,
-        neighbors_algorithm="auto",
-        init="auto",
-        max_iter=300,
-        tol=1e-5,
-        memory_size=10,
-        random_state=None,
-        n_jobs=None,
-        device=None,
-        callbacks=None,
-        verbose=0,
-    ):
+        attractive_penalty: PenaltyLike = "quadratic",
+        repulsive_penalty: PenaltyLike | None = None,
+        repulsive_fraction: float | None = None,
+        loss: LossLike | None = None,
+        anchor_weight: float | None = None,
+        n_neighbors: int | None = None,
+        metric: Metric = "euclidean",
+        metric_params: Parameters | None = None,
+        max_distance: float | None = None,
+        neighbors_algorithm: str = "auto",
+        init: Data = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        memory_size: int = 10,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        device: Device = None,
+        callbacks: Callbacks | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_components = n_components
         self.attractive_penalty = attractive_penalty
         self.repulsive_penalty = repulsive_penalty
@@ -254,7 +265,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         return tags
 
     @fit_context
-    def fit(self, X, y=None, anchors=None, anchor_values=None):
+    def fit(self, X: Data, y: Any = None, anchors: Any = None, anchor_values: Any = None) -> Self:
         """Embed the samples, given the places of some.
 
         Parameters
@@ -299,7 +310,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             )
         return self
 
-    def fit_transform(self, X, y=None, **fit_params):
+    def fit_transform(self, X: Data, y: Any = None, **fit_params: Any) -> np.ndarray:
         """Fit the embedding of X and return it.
 
         Parameters
@@ -483,7 +494,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         parted = self.loss is not None or self.repulsive_penalty is not None
         return separate_coincident(start, random_state) if parted else start
 
-    def transform(self, X):
+    def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples among the fitted samples, which stay where they are.
 
         Each sample goes where its own average distortion to the fitted samples is least: under the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from skmde._sklearn_compat import (
     check_is_fitted,
     fit_context,
 )
+from skmde._typing import Data, Device, Metric, Parameters, RandomState
 from skmde.estimators._anchored import AnchoredMDE
 from skmde.estimators._base import InputMixin
 from skmde.estimators._foreign_names import names_ours
@@ -110,16 +112,16 @@ class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
     @names_ours
     def __init__(
         self,
-        n_neighbors=None,
+        n_neighbors: int | None = None,
         *,
-        metric="euclidean",
-        metric_params=None,
-        max_distance=None,
-        neighbors_algorithm="auto",
-        random_state=None,
-        n_jobs=None,
-        device=None,
-    ):
+        metric: Metric = "euclidean",
+        metric_params: Parameters | None = None,
+        max_distance: float | None = None,
+        neighbors_algorithm: str = "auto",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        device: Device = None,
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.metric_params = metric_params
@@ -133,7 +135,7 @@ class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
     _source = "embedding_estimator_"
 
     @fit_context
-    def fit(self, X, y):
+    def fit(self, X: Data, y: Any) -> Self:
         """Give every sample probabilities of the classes.
 
         Parameters
@@ -199,7 +201,7 @@ class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
         self.label_distributions_ = _probabilities(estimator.embedding_)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
 
-    def compact(self):
+    def compact(self) -> Self:
         """Forget the training data; see :meth:`AnchoredMDE.compact`.
 
         Returns
@@ -211,7 +213,7 @@ class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
         self.embedding_estimator_.compact()
         return self
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Data) -> np.ndarray:
         """Probabilities of the classes.
 
         A sample gets the weighted mean of the probabilities of its nearest neighbours among the
@@ -232,7 +234,7 @@ class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
         X = self._checked_unseen(X)
         return _probabilities(self.embedding_estimator_.transform(X))
 
-    def predict(self, X):
+    def predict(self, X: Data) -> np.ndarray:
         """The most probable class.
 
         Parameters
@@ -248,7 +250,7 @@ class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
         probabilities = self.predict_proba(X)
         return self.classes_[probabilities.argmax(axis=1)]
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Data, y: Any, sample_weight: Any = None) -> float:
         """Share of the samples whose class is predicted.
 
         Parameters

@@ -7,6 +7,7 @@ import logging
 import os
 import time
 import warnings
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ from skmde._sklearn_compat import (
     check_is_fitted,
     validate_data,
 )
+from skmde._typing import Data
 from skmde.preprocessing._adjacency import as_adjacency, is_networkx
 
 logger = logging.getLogger("skmde")
@@ -189,7 +191,7 @@ class BaseEmbedding(InputMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 f"most {max(n - 1, 2)}."
             )
 
-    def fit_transform(self, X, y=None, **fit_params):
+    def fit_transform(self, X: Data, y: Any = None, **fit_params: Any) -> np.ndarray:
         """Fit the embedding of X and return it.
 
         Parameters
@@ -224,7 +226,7 @@ class BaseEmbedding(InputMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             )
         super().__setstate__(state)
 
-    def compact(self):
+    def compact(self) -> Self:
         """Forget the training data, so that the estimator takes less memory and smaller files.
 
         The embedding and all attributes stay; `transform` and what else takes unseen samples are

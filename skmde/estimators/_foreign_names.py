@@ -5,6 +5,10 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+from collections.abc import Callable
+from typing import ParamSpec
+
+P = ParamSpec("P")
 
 # What t-SNE, UMAP, scikit-learn's manifold learners and PyMDE call it, and what does it here.
 _OURS = {
@@ -49,7 +53,7 @@ _NEEDLESS = {
 }
 
 
-def names_ours(init):
+def names_ours(init: Callable[P, None]) -> Callable[P, None]:
     """A constructor that answers an argument of another program with the name of ours.
 
     The class's signature stays what it is.
@@ -57,14 +61,14 @@ def names_ours(init):
     own = [name for name in inspect.signature(init).parameters if name != "self"]
 
     @functools.wraps(init)
-    def checked(self, *args, **kwargs):
+    def checked(*args: P.args, **kwargs: P.kwargs) -> None:
         for name in kwargs:
             if name not in own:
                 raise TypeError(
-                    f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                    f"{type(args[0]).__name__}.__init__() got an unexpected keyword argument "
                     f"{name!r}: {_advice(name, own)}."
                 )
-        init(self, *args, **kwargs)
+        init(*args, **kwargs)
 
     return checked
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from typing import Self
 
 import numpy as np
 
 from skmde._sklearn_compat import check_is_fitted
+from skmde._typing import Data
+from skmde.estimators._base import InputMixin
 from skmde.exceptions import ConvergenceWarning
 from skmde.preprocessing._adjacency import is_networkx
 
 
-class GrowingMixin:
+class GrowingMixin(InputMixin):
     """The method ``extend``.
 
     An estimator says how in ``_extend(X)``, whose X is checked, and whose rows come after those of
     the fitted samples.
     """
 
-    def extend(self, X):
+    def extend(self, X: Data) -> Self:
         """Add samples to the embedding; those that it has stay where they are.
 
         The places of the further samples minimise the average distortion of all pairs that have
@@ -71,6 +74,10 @@ class GrowingMixin:
                 stacklevel=2,
             )
         return self
+
+    def _extend(self, X):
+        """Embed the rows of X; the numbers of samples and parts without a chain of pairs."""
+        raise NotImplementedError
 
     def _checked_further(self, X):
         if self._is_pair(X) or is_networkx(X) or not self._is_precomputed():

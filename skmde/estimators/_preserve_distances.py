@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from skmde._device import cpu_by_default, resolve_device
 from skmde._distortion import Loss, resolve_loss
 from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._threads import count_threads
+from skmde._typing import Callbacks, Data, Device, LossLike, Metric, Parameters, RandomState
 from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.problem import MDE
 from skmde.estimators._anchored_problem import AnchoredProblem
@@ -198,26 +200,26 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
     @names_ours
     def __init__(
         self,
-        n_components=2,
+        n_components: int = 2,
         *,
-        loss="absolute",
-        metric="euclidean",
-        metric_params=None,
-        n_neighbors=None,
-        max_path_length=None,
-        max_pairs=50_000_000,
-        neighbors_algorithm="auto",
-        constraint=None,
-        init="classical",
-        max_iter=300,
-        tol=1e-5,
-        memory_size=10,
-        random_state=None,
-        n_jobs=None,
-        device=None,
-        callbacks=None,
-        verbose=0,
-    ):
+        loss: LossLike = "absolute",
+        metric: Metric = "euclidean",
+        metric_params: Parameters | None = None,
+        n_neighbors: int | None = None,
+        max_path_length: float | None = None,
+        max_pairs: float = 50_000_000,
+        neighbors_algorithm: str = "auto",
+        constraint: str | Constraint | None = None,
+        init: Data = "classical",
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        memory_size: int = 10,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        device: Device = None,
+        callbacks: Callbacks | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_components = n_components
         self.loss = loss
         self.metric = metric
@@ -238,7 +240,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         self.verbose = verbose
 
     @fit_context
-    def fit(self, X, y=None, pair_weights=None):
+    def fit(self, X: Data, y: Any = None, pair_weights: Any = None) -> Self:
         """Take the distances of pairs of samples and embed the samples.
 
         Parameters
@@ -364,7 +366,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             self._original = originals
 
     @property
-    def edges_(self):
+    def edges_(self) -> np.ndarray:
         """The pairs, ``i < j``: shape (n_pairs, 2)."""
         check_is_fitted(self)
         return all_edges(len(self.embedding_)) if self._edges is None else self._edges
@@ -460,7 +462,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             start = filled_out(landmark_start(originals, pairs.labels, m, rng, n_threads), rng)
         return sized(start, pairs)
 
-    def transform(self, X):
+    def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples among the training samples, which stay where they are.
 
         Each sample goes where the average loss of its distances to a fixed set of training
@@ -517,7 +519,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             )
         return places, D
 
-    def score(self, X, y=None):
+    def score(self, X: Data, y: Any = None) -> float:
         """Minus the normalised stress of unseen samples: 0 is best.
 
         Samples are placed by `transform`, and their distances from the training samples that place

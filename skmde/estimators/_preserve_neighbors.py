@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from skmde._device import cpu_by_default, resolve_device
 from skmde._distortion import Penalty, resolve_penalty
 from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._threads import count_threads
+from skmde._typing import Callbacks, Data, Device, Metric, Parameters, PenaltyLike, RandomState
 from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.problem import MDE
 from skmde.estimators._anchored_problem import AnchoredProblem
@@ -200,28 +202,28 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
     @names_ours
     def __init__(
         self,
-        n_components=2,
+        n_components: int = 2,
         *,
-        n_neighbors=None,
-        attractive_penalty="log1p",
-        repulsive_penalty="log",
-        repulsive_fraction=None,
-        constraint=None,
-        metric="euclidean",
-        metric_params=None,
-        max_distance=None,
-        target_weight=0.0,
-        neighbors_algorithm="auto",
-        init="quadratic",
-        max_iter=300,
-        tol=1e-5,
-        memory_size=10,
-        random_state=None,
-        n_jobs=None,
-        device=None,
-        callbacks=None,
-        verbose=0,
-    ):
+        n_neighbors: int | None = None,
+        attractive_penalty: PenaltyLike = "log1p",
+        repulsive_penalty: PenaltyLike | None = "log",
+        repulsive_fraction: float | None = None,
+        constraint: str | Constraint | None = None,
+        metric: Metric = "euclidean",
+        metric_params: Parameters | None = None,
+        max_distance: float | None = None,
+        target_weight: float = 0.0,
+        neighbors_algorithm: str = "auto",
+        init: Data = "quadratic",
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        memory_size: int = 10,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        device: Device = None,
+        callbacks: Callbacks | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.attractive_penalty = attractive_penalty
@@ -248,7 +250,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
     __metadata_request__fit = {"sample_weight": None}  # noqa: RUF012
 
     @fit_context
-    def fit(self, X, y=None, **fit_params):
+    def fit(self, X: Data, y: Any = None, **fit_params: Any) -> Self:
         """Find the neighbours of each sample and embed the samples.
 
         Parameters
@@ -447,7 +449,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             start = pca_start(X, self.n_components, random_state)
         return separate_coincident(start, random_state)
 
-    def transform(self, X):
+    def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples in the embedding of the training samples.
 
         Each sample goes where its own average distortion to the training samples is least:
@@ -506,7 +508,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             )
         return places, indices
 
-    def score_samples(self, X):
+    def score_samples(self, X: Data) -> np.ndarray:
         """How near samples are to the training samples, as these are to each other.
 
         The distance from a sample to the farthest of its neighbours, which are training samples, is
@@ -534,7 +536,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             X = self._checked_unseen(X)
             return self._neighbors.support(X)
 
-    def score(self, X, y=None):
+    def score(self, X: Data, y: Any = None) -> float:
         """Share of the nearest training samples that are nearest in the embedding, too.
 
         For every row of X, the `n_neighbors` training samples nearest to it are compared with

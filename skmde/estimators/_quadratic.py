@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 
 from skmde._device import cpu_by_default
 from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._threads import count_threads
+from skmde._typing import Data, Metric, Parameters, RandomState
 from skmde.constraints import Centered, Standardized
 from skmde.core.spectral import SOLVERS, bottom, fix_signs
 from skmde.estimators._base import BaseEmbedding, output_dtype, stage
@@ -215,26 +218,26 @@ class QuadraticMDE(BaseEmbedding):
     @names_ours
     def __init__(
         self,
-        n_components=2,
+        n_components: int = 2,
         *,
-        weights="laplacian",
-        n_neighbors=15,
-        metric="euclidean",
-        metric_params=None,
-        neighbors_algorithm="auto",
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        constraint="standardized",
-        solver="auto",
-        max_iter=1000,
-        tol=None,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        weights: str = "laplacian",
+        n_neighbors: int | None = 15,
+        metric: Metric = "euclidean",
+        metric_params: Parameters | None = None,
+        neighbors_algorithm: str = "auto",
+        kernel: str | Callable[..., float] = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: Parameters | None = None,
+        constraint: str | Standardized = "standardized",
+        solver: str = "auto",
+        max_iter: int = 1000,
+        tol: float | None = None,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_components = n_components
         self.weights = weights
         self.n_neighbors = n_neighbors
@@ -271,7 +274,7 @@ class QuadraticMDE(BaseEmbedding):
         return tags
 
     @fit_context
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: Any = None) -> Self:
         """Find the weights, and the best embedding for them.
 
         Parameters
@@ -450,7 +453,7 @@ class QuadraticMDE(BaseEmbedding):
                 stacklevel=5,
             )
 
-    def transform(self, X):
+    def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples in the embedding of the training samples.
 
         Samples do not influence each other, so a row's place does not depend on the rest of X. A
