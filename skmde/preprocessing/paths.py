@@ -154,9 +154,7 @@ def shortest_paths(
         if len(distances) < n_pairs:
             edges, _ = numbering.pairs(np.arange(numbering.n_reachable))
     else:
-        edges, starts = numbering.pairs(
-            distinct_integers(numbering.n_reachable, wanted, rng)
-        )
+        edges, starts = numbering.pairs(distinct_integers(numbering.n_reachable, wanted, rng))
         distances = np.empty(wanted, dtype)
         search.sampled(starts, edges, distances)
     if len(distances) == n_pairs:
