@@ -161,7 +161,7 @@ def _choice(n: int, n_vectors: int, n_null: int, solver: str, tol: float | None)
         return solver
     if n_vectors <= _WIDE:
         return "lobpcg"
-    # the dense eigenproblem inside a step of LOBPCG takes longer than the rest of the step
+    # the dense work inside a step of LOBPCG grows with the square of the number of vectors
     if tol is None:
         return "lbfgs"
     return "dense" if n <= _FEW_ROWS else "lobpcg"

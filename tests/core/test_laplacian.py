@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from core_problems import random_graph
+from threadpoolctl import threadpool_limits
 
 from skmde.core.laplacian import laplacian_embedding
 from skmde.core.spectral import fix_signs
@@ -39,8 +40,11 @@ def check_standardized(X):
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-5)
 
 
-# 30 items are decomposed as a whole, 200 go through LOBPCG, 30 components of 200 through L-BFGS.
-@pytest.mark.parametrize(("n", "m"), [(30, 1), (30, 3), (200, 1), (200, 2), (200, 5), (200, 22)])
+# 30 items are decomposed as a whole, 200 go through LOBPCG, 45 components of 300 through L-BFGS.
+SHAPES = [(30, 1), (30, 3), (200, 1), (200, 2), (200, 5), (200, 22), (300, 45)]
+
+
+@pytest.mark.parametrize(("n", "m"), SHAPES)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_subspace_is_that_of_the_bottom_eigenvectors(n, m, weighted):
     rng = np.random.default_rng(m)
@@ -99,7 +103,7 @@ def test_large_sparse_graphs_come_close_to_the_optimum():
     check_standardized(X)
 
 
-@pytest.mark.parametrize(("n", "m"), [(40, 2), (40_000, 2), (500, 22)])
+@pytest.mark.parametrize(("n", "m"), [(40, 2), (40_000, 2), (500, 22), (500, 45)])
 def test_bits_do_not_depend_on_threads_and_no_global_state_is_touched(n, m):
     rng = np.random.default_rng(3)
     A = adjacency(random_graph(rng, n, 5 * n), n)
@@ -109,6 +113,16 @@ def test_bits_do_not_depend_on_threads_and_no_global_state_is_touched(n, m):
     for run in runs[1:]:
         np.testing.assert_array_equal(run, runs[0])
     np.testing.assert_array_equal(np.random.get_state()[1], state)
+
+
+@pytest.mark.parametrize("m", [25, 40, 45])
+def test_bits_of_wide_embeddings_do_not_depend_on_the_threads_of_blas(m):
+    rng = np.random.default_rng(4)
+    A = adjacency(random_graph(rng, 400, 2000), 400)
+    with threadpool_limits(1, "blas"):
+        alone = laplacian_embedding(A, m, max_iter=6)
+    with threadpool_limits(2, "blas"):
+        np.testing.assert_array_equal(laplacian_embedding(A, m, max_iter=6), alone)
 
 
 @pytest.mark.parametrize("n", [20, 120])

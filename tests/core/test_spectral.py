@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from skmde.core.lobpcg import Space
 from skmde.core.spectral import QuadraticForm, _Orthonormal, bottom, fix_signs
 
 SOLVERS = ["auto", "dense", "lanczos", "lobpcg", "lbfgs"]
@@ -89,6 +90,18 @@ def test_same_bits_for_any_number_of_threads(solver):
         bottom(form, 2, solver, tol=1e-3, max_iter=60, n_threads=k).vectors for k in (1, 2, 4)
     )
     assert all((first == other).all() for other in others)
+
+
+def test_start_keeps_as_many_directions_as_there_are_vectors():
+    n = 200
+    space = Space(n, 1)
+    steep = np.geomspace(1e-12, 1.0, n)  # whose inverse leaves one direction
+    V = space.start(lambda R: R / steep, 4, seed=0)
+    assert np.linalg.cond(V) < 10
+    # one that tells directions apart but leaves many is made use of
+    mild = np.where(np.arange(n) < 60, 0.01, 1.0)
+    V = space.start(lambda R: R / mild, 4, seed=0)
+    assert np.linalg.norm(V[:, :60]) > 0.99 * np.linalg.norm(V)
 
 
 def test_the_dense_form_is_symmetric():
