@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from core_problems import random_graph
-from threadpoolctl import threadpool_limits
 
 from skmde.core.laplacian import laplacian_embedding
 from skmde.core.spectral import fix_signs
@@ -113,16 +112,6 @@ def test_bits_do_not_depend_on_threads_and_no_global_state_is_touched(n, m):
     for run in runs[1:]:
         np.testing.assert_array_equal(run, runs[0])
     np.testing.assert_array_equal(np.random.get_state()[1], state)
-
-
-@pytest.mark.parametrize("m", [25, 40, 45])
-def test_bits_of_wide_embeddings_do_not_depend_on_the_threads_of_blas(m):
-    rng = np.random.default_rng(4)
-    A = adjacency(random_graph(rng, 400, 2000), 400)
-    with threadpool_limits(1, "blas"):
-        alone = laplacian_embedding(A, m, max_iter=6)
-    with threadpool_limits(2, "blas"):
-        np.testing.assert_array_equal(laplacian_embedding(A, m, max_iter=6), alone)
 
 
 @pytest.mark.parametrize("n", [20, 120])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 
 from skmde.core.lobpcg import Space
 from skmde.core.spectral import QuadraticForm, _Orthonormal, bottom, fix_signs
@@ -90,6 +91,19 @@ def test_same_bits_for_any_number_of_threads(solver):
         bottom(form, 2, solver, tol=1e-3, max_iter=60, n_threads=k).vectors for k in (1, 2, 4)
     )
     assert all((first == other).all() for other in others)
+
+
+@pytest.mark.parametrize("b", [27, 42])
+def test_small_eigenproblems_have_the_same_bits_for_any_number_of_threads_of_blas(b):
+    n = 400
+    S = np.random.default_rng(7).standard_normal((3 * b, n))
+    LS = S * np.linspace(0.0, 1.0, n)
+    with threadpool_limits(1, "blas"):
+        alone = Space(n, 1).rayleigh_ritz(S, LS, b)
+    with threadpool_limits(2, "blas"):
+        together = Space(n, 1).rayleigh_ritz(S, LS, b)
+    for one, two in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, two)
 
 
 def test_start_keeps_as_many_directions_as_there_are_vectors():
