@@ -11,11 +11,21 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # before 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Estimators take no callbacks of scikit-learn's."""
+
+
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 __all__ = [
     "BaseEstimator",
+    "CallbackSupportMixin",
     "ClassNamePrefixFeaturesOutMixin",
     "Interval",
     "StrOptions",

@@ -357,7 +357,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             )
         with stage("solve"):
             start = partial(self._starting_point, pairs, problem, rng, random_state, n_threads)
-            solution = problem.solve(start, output_dtype(X), **self._solver_options())
+            # An iterate is in the solver's units, and what places unseen samples comes after it.
+            options = self._solver_options(self._fit_callbacks(X, None))
+            solution = problem.solve(start, output_dtype(X), **options)
         self.embedding_ = solution.X.astype(output_dtype(X), copy=False)
         self.n_loose_, self._n_loose_parts = problem.count_loose()
         # As they were at fit, whatever becomes of the parameters: what places unseen samples.

@@ -23,6 +23,7 @@ from skmde._sklearn_compat import (
     validate_data,
 )
 from skmde._typing import Data
+from skmde.estimators._fit_callbacks import FitCallbacksMixin
 from skmde.preprocessing._adjacency import as_adjacency, is_networkx
 
 logger = logging.getLogger("skmde")
@@ -60,9 +61,14 @@ class InputMixin:
         try:
             with cpu_by_default():
                 yield
+                task = getattr(self, "_callback_fit_ctx", None)
+                if task is not None:
+                    task.call_on_fit_task_end(estimator=self, reconstruction_attributes={})
         except BaseException:
+            # what scikit-learn takes down after the fit
+            running = {name: value for name, value in vars(self).items() if "callback" in name}
             self.__dict__.clear()
-            self.__dict__.update(before)
+            self.__dict__.update({**before, **running})
             raise
 
     def _checked_input(self, X):
@@ -140,7 +146,13 @@ class InputMixin:
         return X
 
 
-class BaseEmbedding(InputMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BaseEmbedding(
+    InputMixin,
+    FitCallbacksMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+):
     """Base class of the estimators; not for direct use."""
 
     @property
@@ -158,12 +170,12 @@ class BaseEmbedding(InputMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _callbacks(self):
         return () if self.callbacks is None else list(self.callbacks)
 
-    def _solver_options(self):
+    def _solver_options(self, more_callbacks=()):
         return {
             "tol": self.tol,
             "max_iter": self.max_iter,
             "memory_size": self.memory_size,
-            "callbacks": self._callbacks(),
+            "callbacks": [*self._callbacks(), *more_callbacks],
             "verbose": self.verbose,
         }
 

@@ -291,6 +291,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         scale, unit, dtype = self._units(pairs.distances, loss, constraint, n)
         with stage("init"):
             start = self._starting_point(X, originals, pairs, constraint, rng, n_threads)
+        self.scale_, self._loss, self._unit = scale, copy.copy(loss), unit
+        self._keep(originals, pairs, weights, rng)
         with stage("solve"):
             problem = MDE(
                 n,
@@ -303,7 +305,15 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
                 device=device,
                 n_jobs=self.n_jobs,
             )
-            embedding = problem.embed(scaled(start, scale / unit, dtype), **self._solver_options())
+            callbacks = self._fit_callbacks(
+                X,
+                lambda places: {
+                    "embedding_": (unit * places.astype(np.float64)).astype(output_dtype(X))
+                },
+            )
+            embedding = problem.embed(
+                scaled(start, scale / unit, dtype), **self._solver_options(callbacks)
+            )
             errors = problem.average_distortion(distortion="squared")
             squares = problem.average_distortion(distortion=Quadratic())
         embedding = embedding.cpu().double()
@@ -313,7 +323,6 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         if pairs.labels is not None and isinstance(constraint, Centered):
             embedding = pack_components(embedding, pairs.labels, rescale=False)
         self.embedding_ = embedding.astype(output_dtype(X), copy=False)
-        self.scale_ = scale
         self.stress_ = _ratio(errors, squares)
         with np.errstate(over="ignore", under="ignore"):
             factor = 1.0 if unit == 1.0 else float(np.float64(unit) ** loss.degree)
@@ -323,8 +332,6 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         self.history_ = problem.result.history.as_arrays()
         self.history_["value"] *= factor
         self.history_["residual_norm"] *= factor / unit
-        self._loss, self._unit = copy.copy(loss), unit
-        self._keep(originals, pairs, weights, rng)
 
     def _extend(self, X):
         random_state = self._random_state()
@@ -358,7 +365,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         return problem.count_loose()
 
     def _keep(self, originals, pairs, weights, rng):
-        """The pairs that were embedded, and what places unseen samples."""
+        """The pairs that are embedded, and what places unseen samples."""
         self._edges, self.distances_, self.pair_weights_ = pairs.edges, pairs.distances, weights
         self.n_unreachable_ = pairs.n_unreachable
         with stage("anchors"):

@@ -330,6 +330,9 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
                 self._check_edges(edges)
         with stage("init"):
             start = self._starting_point(X, attraction, constraint, random_state, n_threads)
+        # As they were at fit, whatever becomes of the parameters: what places unseen samples.
+        self._penalties, self._fraction = (copy.copy(attract), copy.copy(repel)), fraction
+        self._keep(n, neighbors, edges, weights, random_state)
         with stage("solve"):
             problem = MDE(
                 n,
@@ -341,18 +344,17 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
                 device=device,
                 n_jobs=self.n_jobs,
             )
-            embedding = problem.embed(start, **self._solver_options())
+            dtype = output_dtype(X)
+            callbacks = self._fit_callbacks(X, lambda places: {"embedding_": places.astype(dtype)})
+            embedding = problem.embed(start, **self._solver_options(callbacks))
         embedding = embedding.cpu()
         if isinstance(constraint, Anchored):
             embedding = constraint.project(embedding.double())  # anchors to their last digit
-        self.embedding_ = embedding.numpy().astype(output_dtype(X), copy=False)
+        self.embedding_ = embedding.numpy().astype(dtype, copy=False)
         self.distortion_ = problem.value
         self.residual_norm_ = problem.residual_norm
         self.n_iter_ = problem.result.n_iter
         self.history_ = problem.result.history.as_arrays()
-        # As they were at fit, whatever becomes of the parameters: what places unseen samples.
-        self._penalties, self._fraction = (copy.copy(attract), copy.copy(repel)), fraction
-        self._keep(neighbors, edges, weights, random_state)
 
     def _extend(self, X):
         random_state = self._random_state()
@@ -381,12 +383,11 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         self.embedding_ = self._joined(solution)
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
-        self._keep(neighbors, problem.edges, problem.weights, random_state)
+        self._keep(len(start), neighbors, problem.edges, problem.weights, random_state)
         return problem.count_loose()
 
-    def _keep(self, neighbors, edges, weights, random_state):
-        """The graph and the pairs that were embedded, and what places unseen samples."""
-        n = len(self.embedding_)
+    def _keep(self, n, neighbors, edges, weights, random_state):
+        """The graph and the pairs that are embedded, and what places unseen samples."""
         self.graph_ = neighbors.graph
         self.edges_, self.weights_ = edges, weights
         neighbors.settle()

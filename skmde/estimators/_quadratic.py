@@ -312,6 +312,7 @@ class QuadraticMDE(BaseEmbedding):
         self._check_parameters()
         X, n = self._training(X)
         m = self.n_components
+        self._fit_callbacks(X, None)  # a task without iterations that can be told
         with stage("weights"):
             problem = self._problem(X)
         with stage("solve"):
