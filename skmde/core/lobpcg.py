@@ -21,10 +21,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from scipy.linalg import eigh
 
-from skmde._reductions import gram
 from skmde._threads import even_pieces, run_pieces
 from skmde.core.kernels import _numba
 
@@ -221,6 +219,7 @@ class Space:
 
 def _cross(A: Matrix, B: Matrix) -> Matrix:
     """``A.T @ B``."""
-    A, B = np.ascontiguousarray(A), np.ascontiguousarray(B)
-    out: Matrix = gram(torch.from_numpy(A), torch.from_numpy(B)).numpy()
+    A, B = np.ascontiguousarray(A.T), np.ascontiguousarray(B.T)
+    out: Matrix = np.empty((len(A), len(B)))
+    _numba.row_products(A, B, False, 0, A.shape[1], out)
     return out
