@@ -152,7 +152,7 @@ def test_pickle_of_another_version_warns(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(skmde, "__version__", "0.0.1")
         old = pickle.dumps(estimator)
-    with pytest.warns(UserWarning, match=r"pickled by skmde 0\.0\.1.*fit it again"):
+    with pytest.warns(UserWarning, match=r"saved by skmde 0\.0\.1.*fit it again"):
         assert pickle.loads(old).n_neighbors == 7
 
 
