@@ -15,13 +15,14 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._threads import count_threads
+from skmde._threads import count_threads, run_rows
 from skmde.core.lobpcg import Space
 from skmde.core.spectral import QuadraticForm, fix_signs
 from skmde.preprocessing._scaling import Scaling
 
 _FEW_FEATURES = 4096  # whose products Y^T Y are kept
 _BLOCK_ROWS = 4096
+_PROJECTED_ROWS = 256  # so that they stay in cache
 _LARGE = 1 << 32  # multiplications from which float32 data has products in float32
 _ROUNDING = {np.float32: 1e-7, np.float64: 1e-14}  # of the sum of eigenvalues
 
@@ -44,6 +45,7 @@ class PrincipalProblem:
         self._dtype = np.float32 if X.dtype == np.float32 and large else np.float64
         self._scaling = Scaling.fit(X, shift=not sp.issparse(X), scale=True)
         self._X = sp.csr_array(X) if sp.issparse(X) else X
+        self._n_jobs = n_jobs
         n_threads = count_threads(n_jobs)
         self._by_samples = self.n_items < self._d
         size = self.n_items if self._by_samples else self._d
@@ -143,9 +145,12 @@ class PrincipalProblem:
         out = np.empty((X.shape[0], len(self._projection)))
         shift = self._projection @ self._mean
         P = np.ascontiguousarray(self._projection.T)
-        for start in range(0, len(out), _BLOCK_ROWS):
-            Y = self._scaling.apply(X[start : start + _BLOCK_ROWS], np.float64)
-            out[start : start + _BLOCK_ROWS] = np.asarray(Y @ P) - shift
+
+        def piece(start, stop):
+            Y = self._scaling.apply(X[start:stop], np.float64)
+            out[start:stop] = np.asarray(Y @ P) - shift
+
+        run_rows(piece, len(out), _PROJECTED_ROWS, self._n_jobs)
         return out
 
     def place(self, X, embedding, eigenvalues):

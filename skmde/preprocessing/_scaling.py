@@ -20,6 +20,8 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._threads import count_threads, run_pieces
+
 __all__ = ["Scaling", "unit_rows"]
 
 _BLOCK_BYTES = 1 << 22
@@ -109,6 +111,8 @@ class Scaling:
         unchanged = self.center is None and self.unit == 1
         if unchanged and X.dtype == dtype and X.flags.c_contiguous and X.nbytes > _LARGE_BYTES:
             return X
+        if unchanged and dtype == np.float64 and X.dtype != np.float64:
+            return X.astype(np.float64, order="C")  # nothing there is beyond reach
         Z = np.empty(X.shape, dtype)
         step = _block_rows(X.shape[1])
         for start in range(0, len(X), step):
@@ -128,15 +132,22 @@ def _mean_and_spread(X, coarse):
     """
     n, n_features = X.shape
     step = _block_rows(n_features)
-    total = np.zeros(n_features)
-    for start in range(0, n, step):
-        total += (X[start : start + step].astype(np.float64) / coarse).sum(axis=0)
-    mean = total / n
-    squares = np.zeros(n_features)
-    for start in range(0, n, step):
-        block = X[start : start + step].astype(np.float64) / coarse - mean
-        squares += np.einsum("ij,ij->j", block, block)
-    return mean * coarse, math.sqrt(squares.max() / n) * coarse
+    blocks = [(X[start : start + step],) for start in range(0, n, step)]
+    n_threads = count_threads(None)
+
+    def total(block):
+        return (block.astype(np.float64) / coarse).sum(axis=0)
+
+    mean = sum(run_pieces(total, blocks, n_threads)) / n
+
+    def squares(block):
+        rest = block.astype(np.float64)
+        rest /= coarse
+        rest -= mean
+        return np.einsum("ij,ij->j", rest, rest)
+
+    largest = sum(run_pieces(squares, blocks, n_threads)).max()
+    return mean * coarse, math.sqrt(largest / n) * coarse
 
 
 def unit_rows(X, dtype, *, center=False):
