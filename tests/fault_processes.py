@@ -1,0 +1,171 @@
+"""What the list of faults asks of whole processes, for all estimators at once.
+
+Starting a process takes seconds, so that each does all that it can: every one says what it found as
+one line of JSON.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import skmde
+
+ROOT = Path(skmde.__file__).parent.parent
+HERE = Path(__file__).parent
+
+needs_posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals")
+
+COMMON = """
+import hashlib, json, os, pickle, signal, sys, threading, time, warnings
+import numpy as np
+from importlib.util import find_spec
+from fault_cases import CASES
+
+rng = np.random.default_rng(5)
+X = rng.standard_normal((300, 20))
+X[:, :2] += 6 * rng.integers(0, 3, (300, 2))
+UNSEEN = X[250:] + 0.1
+X = X[:250]
+
+def bits(case, estimator):
+    answers = case.found(estimator).tobytes() + case.ask(estimator, UNSEEN).tobytes()
+    return hashlib.sha256(answers).hexdigest()
+
+def all_bits():
+    return {name: bits(case, case.fit(X)) for name, case in CASES.items()}
+"""
+
+# Pickles of what searches neighbours by approximation, and of what calls a function of the user's.
+WRITE = """
+import metrics_of_mine
+search = "faiss" if find_spec("faiss") else "pynndescent"
+for name, case in CASES.items():
+    ways = [{"neighbors_algorithm": search}, {"metric": metrics_of_mine.taxi}]
+    estimators = [case.fit(X[:100], **way) for way in ways]
+    answers = [case.ask(estimator, UNSEEN) for estimator in estimators]
+    with open(name + ".pickle", "wb") as file:
+        pickle.dump((estimators, answers), file)
+said["written"] = list(CASES)
+"""
+READ = """
+read = []
+for name, case in CASES.items():
+    with open(name + ".pickle", "rb") as file:
+        estimators, answers = pickle.load(file)
+    same = [np.array_equal(case.ask(e, UNSEEN), a) for e, a in zip(estimators, answers)]
+    read += [name] if all(same) else []
+said["read"] = read
+"""
+
+FORK = """
+def in_child(case):
+    pipe, end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(end, bits(case, case.fit(X, n_jobs=2)).encode())
+        os._exit(0)
+    os.close(end)
+    with os.fdopen(pipe) as file:
+        found = file.read()
+    os.waitpid(child, 0)
+    return found
+
+said["forked"] = {name: in_child(case) == said["bits"][name] for name, case in CASES.items()}
+"""
+
+INTERRUPT = """
+def press():
+    started.wait(60)
+    os.kill(os.getpid(), signal.SIGINT)
+
+def slow(a, b):
+    started.set()
+    time.sleep(0.001)
+    return abs(a - b).sum()
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+said["interrupted"] = {}
+for name, case in CASES.items():
+    started = threading.Event()
+    estimator = case.make(metric=slow)
+    before = dict(vars(estimator))
+    threading.Thread(target=press).start()
+    try:
+        estimator.fit(X, case.y(X))
+        end = "finished"
+    except BaseException as error:
+        end = type(error).__name__
+    same = "as before" if vars(estimator) == before else "changed"
+    again = estimator.set_params(metric="euclidean").fit(X, case.y(X))
+    works = "works" if bits(case, again) == said["bits"][name] else "broken"
+    said["interrupted"][name] = f"{end}, {same}, {works}"
+children = [folder for folder in os.listdir("/proc") if folder.isdigit()] if (
+    os.path.isdir("/proc")) else []
+said["children"] = 0
+for folder in children:
+    try:
+        with open(f"/proc/{folder}/stat") as file:
+            parent = int(file.read().rpartition(")")[2].split()[1])
+    except OSError:
+        continue
+    said["children"] += parent == os.getpid()
+"""
+
+QUIET = """
+said["quiet"] = []
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    for name, case in CASES.items():
+        case.ask(case.make().fit(X, case.y(X)), UNSEEN)
+        said["quiet"].append(name)
+"""
+
+FINITE = """
+said["finite"] = [
+    name for name, case in CASES.items()
+    if np.isfinite(case.ask(case.fit(X[:20]), UNSEEN[:5])).all()
+]
+"""
+
+
+def run(folder, parts, threads, **environment):
+    """What a process says that does these things in this folder, with so many threads."""
+    code = [COMMON, "said = {}", *parts, "print('\\n' + json.dumps(said))"]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(code)],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(map(str, (ROOT, HERE, folder))),
+            "OMP_NUM_THREADS": str(threads),
+            "OPENBLAS_NUM_THREADS": str(threads),
+            "MKL_NUM_THREADS": str(threads),
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    *output, said = done.stdout.strip("\n").split("\n")
+    return {**json.loads(said), "output": "\n".join(output) + done.stderr}
+
+
+def run_all(folder):
+    """The processes that the rows need, by number of threads; one has no cache of kernels."""
+    (folder / "metrics_of_mine.py").write_text("def taxi(a, b):\n    return abs(a - b).sum()\n")
+    bits = "said['bits'] = all_bits()"
+    posix = [FORK, INTERRUPT] if hasattr(os, "fork") else []
+    # a file: no process, not even root's, can make a folder of it
+    no_folder = folder / "file"
+    no_folder.write_text("")
+    return {
+        "1": run(folder, [bits, WRITE], 1),
+        "2": run(folder, [bits, READ, *posix], 2),
+        "4": run(folder, [bits, QUIET], 4),
+        "no cache": run(folder, [FINITE], 2, NUMBA_CACHE_DIR=str(no_folder / "cache")),
+    }
