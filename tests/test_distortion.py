@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
+from labels import label
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 
@@ -45,7 +46,7 @@ FUNCTIONS = [cls() for name, cls in PENALTIES.items() if name != "barrier"]
 FUNCTIONS += [cls() for cls in LOSSES.values()]
 FUNCTIONS += [Barrier(0.5), Huber(2.0), Logistic(scale=1.0), Hinge(1.0, 0.2), PowerLoss(1.5)]
 FUNCTIONS += [WeightedSquaredLoss("sammon"), CallablePenalty(torch.log1p), CallableLoss(torch.dist)]
-EACH_FUNCTION = pytest.mark.parametrize("function", FUNCTIONS, ids=repr)
+EACH_FUNCTION = pytest.mark.parametrize("function", FUNCTIONS, ids=label)
 
 
 def root(d):
@@ -247,7 +248,7 @@ BAD_PARAMETERS = [
 ]
 
 
-@pytest.mark.parametrize(("function", "message"), BAD_PARAMETERS, ids=lambda x: repr(x)[:40])
+@pytest.mark.parametrize(("function", "message"), BAD_PARAMETERS, ids=lambda x: label(x)[:40])
 def test_invalid_parameters_are_refused_when_used(function, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         function.validate()
@@ -350,7 +351,7 @@ def test_modules_work_and_their_parameters_collect_no_gradients():
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode], ids=lambda m: m.__name__)
-@pytest.mark.parametrize("penalty", [Offset(), CallablePenalty(torch.log1p)], ids=repr)
+@pytest.mark.parametrize("penalty", [Offset(), CallablePenalty(torch.log1p)], ids=label)
 def test_autograd_works_inside_a_solver_that_tracks_nothing(penalty, mode):
     want = penalty.slope(torch.tensor([0.5, 2.0]))
     with mode():

@@ -7,6 +7,7 @@ import pytest
 import torch
 from exact_derivatives import check, exact
 from hypothesis import given, strategies as st
+from labels import label
 
 from skmde import _kinds
 from skmde._distortion import Loss
@@ -67,8 +68,8 @@ CASES = [
     (PowerLoss(4.0), lambda delta, d: (delta - d) ** 4),
     (CubicLoss(), lambda delta, d: abs(delta - d) ** 3),
 ]
-LOSS_CASES = pytest.mark.parametrize(("loss", "formula"), CASES, ids=lambda c: repr(c)[:40])
-EACH_LOSS = pytest.mark.parametrize("loss", [case[0] for case in CASES], ids=repr)
+LOSS_CASES = pytest.mark.parametrize(("loss", "formula"), CASES, ids=lambda c: label(c)[:40])
+EACH_LOSS = pytest.mark.parametrize("loss", [case[0] for case in CASES], ids=label)
 DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 
 DELTAS = [1e-3, 0.2, 1.0, 7.0, 1e5]
@@ -196,7 +197,7 @@ GOLDEN = [
 ]
 
 
-@pytest.mark.parametrize(("loss", "delta", "d", "value"), GOLDEN, ids=repr)
+@pytest.mark.parametrize(("loss", "delta", "d", "value"), GOLDEN, ids=label)
 def test_golden_values(loss, delta, d, value):
     delta, d = torch.tensor([delta], dtype=torch.float64), torch.tensor([d], dtype=torch.float64)
     assert loss.value(delta, d).item() == pytest.approx(value)
@@ -253,7 +254,7 @@ AT_ZERO = [
 
 
 @DTYPES
-@pytest.mark.parametrize(("loss", "value", "slope", "curvature"), AT_ZERO, ids=repr)
+@pytest.mark.parametrize(("loss", "value", "slope", "curvature"), AT_ZERO, ids=label)
 def test_at_zero_distance(loss, value, slope, curvature, dtype):
     delta, d = torch.ones(1, dtype=dtype), torch.zeros(1, dtype=dtype)
     assert loss.value(delta, d).item() == pytest.approx(value, rel=1e-5)
@@ -272,7 +273,7 @@ def test_weighted_squared_loss_of_identical_items_is_the_squared_one(kappa, dtyp
 
 
 @DTYPES
-@pytest.mark.parametrize("loss", [FractionalLoss(), SoftFractionalLoss()], ids=repr)
+@pytest.mark.parametrize("loss", [FractionalLoss(), SoftFractionalLoss()], ids=label)
 def test_fractional_losses_of_identical_items_are_the_distance(loss, dtype):
     delta, d = _pairs([0.0], [0.0, 0.5, 4.0], dtype)
     assert loss.value(delta, d).tolist() == [0, 0.5, 4]
@@ -287,7 +288,7 @@ def test_kappa_that_is_finite_at_zero_is_used_there(kappa):
     assert torch.equal(WeightedSquaredLoss(kappa).value(delta, d), want)
 
 
-@pytest.mark.parametrize("loss", [FractionalLoss(), SoftFractionalLoss(3.0)], ids=repr)
+@pytest.mark.parametrize("loss", [FractionalLoss(), SoftFractionalLoss(3.0)], ids=label)
 @given(st.floats(0.0, 50.0), st.sampled_from([2.0**-60, 2.0**60]))
 def test_fractional_losses_do_not_change_with_scale(loss, d, scale):
     delta, d = torch.tensor([2.0], dtype=torch.float64), torch.tensor([d], dtype=torch.float64)
@@ -295,7 +296,7 @@ def test_fractional_losses_do_not_change_with_scale(loss, d, scale):
     torch.testing.assert_close(scaled, loss.value(delta, d), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("loss", [FractionalLoss(), SoftFractionalLoss()], ids=repr)
+@pytest.mark.parametrize("loss", [FractionalLoss(), SoftFractionalLoss()], ids=label)
 def test_fractional_losses_are_exact_near_the_target(loss):
     # (d / delta - 1) is 2^-20 exactly; the naive formula leaves two digits of it in float32.
     delta = torch.ones(1)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from exact_derivatives import check, exact
 from hypothesis import given, strategies as st
+from labels import label
 
 from skmde import _kinds
 from skmde._distortion import D_FLOOR, Penalty
@@ -89,8 +90,8 @@ CASES = [
     (Hinge(2.0, 0.25), lambda d: max(0, d - mp.mpf("1.75"))),
     (Barrier(0.0), lambda d: d - mp.log(d)),
 ]
-PENALTY_CASES = pytest.mark.parametrize(("penalty", "formula"), CASES, ids=lambda c: repr(c)[:40])
-EACH_PENALTY = pytest.mark.parametrize("penalty", [case[0] for case in CASES], ids=repr)
+PENALTY_CASES = pytest.mark.parametrize(("penalty", "formula"), CASES, ids=lambda c: label(c)[:40])
+EACH_PENALTY = pytest.mark.parametrize("penalty", [case[0] for case in CASES], ids=label)
 DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 
 # From the floor to 1e20; no kink of a case lies on a point.
@@ -220,7 +221,7 @@ AT_ZERO = [
 
 
 @DTYPES
-@pytest.mark.parametrize(("penalty", "value", "slope", "curvature"), AT_ZERO, ids=repr)
+@pytest.mark.parametrize(("penalty", "value", "slope", "curvature"), AT_ZERO, ids=label)
 def test_at_zero_distance(penalty, value, slope, curvature, dtype):
     zero = torch.zeros(1, dtype=dtype)
     rtol = 1e-6 if dtype == torch.float64 else 1e-5
@@ -233,7 +234,7 @@ def test_floor_is_the_documented_one():
     assert D_FLOOR == _kinds.D_FLOOR == 1e-7
 
 
-@pytest.mark.parametrize("penalty", [Log(), InversePower(2.0), LogRatio(1.5)], ids=repr)
+@pytest.mark.parametrize("penalty", [Log(), InversePower(2.0), LogRatio(1.5)], ids=label)
 def test_barriers_are_constant_below_the_floor_and_not_above(penalty):
     below = torch.tensor([0.0, 1e-12, 9.9e-8, 1e-7], dtype=torch.float64)
     above = torch.tensor([1.1e-7, 2e-7], dtype=torch.float64)
@@ -267,7 +268,7 @@ GOLDEN = [
 ]
 
 
-@pytest.mark.parametrize(("penalty", "d", "value"), GOLDEN, ids=repr)
+@pytest.mark.parametrize(("penalty", "d", "value"), GOLDEN, ids=label)
 def test_golden_values(penalty, d, value):
     assert penalty.value(torch.tensor(d, dtype=torch.float64)).item() == pytest.approx(value)
 
@@ -330,7 +331,7 @@ def test_nan_is_not_hidden():
 
 
 @pytest.mark.parametrize(
-    "penalty", [case[0] for case in CASES if not isinstance(case[0], (Hinge, Barrier))], ids=repr
+    "penalty", [case[0] for case in CASES if not isinstance(case[0], (Hinge, Barrier))], ids=label
 )
 def test_weights_multiply_from_outside(penalty):
     d, w = torch.tensor([0.3, 0.9, 2.2]), torch.tensor([2.0, -3.0, 0.5])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from labels import label
 
 from skmde._distortion import CallableLoss, CallablePenalty, resolve_loss
 from skmde._kinds import D_FLOOR
@@ -54,13 +55,13 @@ def problem(attractive, repulsive, m, q=6, k=9, R=11, n=40, seed=0):
 
 
 @pytest.mark.parametrize("m", [1, 2, 5])
-@pytest.mark.parametrize("penalty", ATTRACTIVE, ids=str)
+@pytest.mark.parametrize("penalty", ATTRACTIVE, ids=label)
 def test_derivatives_of_attraction_match_differences(penalty, m):
     check_derivatives(*problem(penalty, None, m))
 
 
 @pytest.mark.parametrize("m", [1, 2, 5])
-@pytest.mark.parametrize("penalty", REPULSIVE, ids=str)
+@pytest.mark.parametrize("penalty", REPULSIVE, ids=label)
 def test_derivatives_with_repulsion_match_differences(penalty, m):
     check_derivatives(*problem(Log1p(), penalty, m))
 
@@ -87,7 +88,7 @@ def test_the_value_is_the_average_over_absolute_weights():
     np.testing.assert_allclose(value, (1 * 0 + 2 * 25 - 0.5 * 1) / 3.5)
 
 
-@pytest.mark.parametrize("penalty", [*ATTRACTIVE[:-2], *REPULSIVE], ids=str)
+@pytest.mark.parametrize("penalty", [*ATTRACTIVE[:-2], *REPULSIVE], ids=label)
 @pytest.mark.parametrize("weight", [2.0, -2.0])
 def test_all_is_finite_on_top_of_an_anchor_and_very_far_away(penalty, weight):
     distortion = AnchoredDistortion(np.zeros((1, 2)))
@@ -198,14 +199,14 @@ def loss_problem(loss, m, unit=1.0, q=6, n=9, seed=0):
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 @pytest.mark.parametrize("m", [1, 2, 4])
-@pytest.mark.parametrize("loss", LOSS_CASES, ids=str)
+@pytest.mark.parametrize("loss", LOSS_CASES, ids=label)
 def test_derivatives_of_losses_match_differences(loss, m, epsilon):
     distortion, points = loss_problem(loss, m)
     check_derivatives(distortion.smoothed(epsilon), points, h=1e-7)
 
 
 @pytest.mark.parametrize("unit", [1.0, 0.25, 8.0])
-@pytest.mark.parametrize("loss", LOSS_CASES, ids=str)
+@pytest.mark.parametrize("loss", LOSS_CASES, ids=label)
 def test_losses_are_averages_of_their_definition_in_any_unit(loss, unit):
     distortion, points = loss_problem(loss, 3, unit)
     d = np.linalg.norm(points[:, None] - distortion.anchors, axis=2)
@@ -246,7 +247,7 @@ def test_rounding_a_kink_makes_the_absolute_loss_smooth_and_hardly_changes_it():
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 1e-6])
-@pytest.mark.parametrize("loss", LOSS_CASES, ids=str)
+@pytest.mark.parametrize("loss", LOSS_CASES, ids=label)
 def test_losses_are_finite_on_top_of_an_anchor_and_far_away(loss, epsilon):
     deviations = np.array([[0.0], [1e-12], [1.0], [1e15]])
     for x in (0.0, 1e-300, 1e-9, 1e15):
@@ -256,7 +257,7 @@ def test_losses_are_finite_on_top_of_an_anchor_and_far_away(loss, epsilon):
             assert np.isfinite(part).all()
 
 
-@pytest.mark.parametrize("loss", [*LOSS_CASES[-3:], LOSSES["logistic"]()], ids=str)
+@pytest.mark.parametrize("loss", [*LOSS_CASES[-3:], LOSSES["logistic"]()], ids=label)
 @pytest.mark.parametrize("n", [7, 3001])
 def test_a_row_of_losses_has_the_same_bits_in_any_batch(loss, n):
     q = 1000 if n < 100 else 20

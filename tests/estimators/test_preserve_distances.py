@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import sklearn
 import torch
 from hypothesis import given, settings, strategies as st
+from labels import label
 from scipy.sparse.csgraph import shortest_path
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn import config_context
@@ -895,7 +896,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("params", "message"), ERRORS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("params", "message"), ERRORS, ids=lambda value: label(value)[:40])
 def test_errors_name_the_fact_the_value_and_the_remedy(params, message):
     estimator = PreserveDistances(**params)
     with pytest.raises(ValueError, match=f"(?s){message}"):

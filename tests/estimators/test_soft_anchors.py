@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from labels import label
 from sklearn.base import clone
 
 from skmde import AnchoredMDE, SquaredLoss
@@ -27,7 +28,7 @@ PARAMS = [
     {"loss": "huber"},
     {"loss": "kamada_kawai"},
 ]
-BY_PARAMS = pytest.mark.parametrize("params", PARAMS, ids=str)
+BY_PARAMS = pytest.mark.parametrize("params", PARAMS, ids=label)
 
 
 def fit(weight, **params):
@@ -66,7 +67,7 @@ def numeric_gradient(estimator, pairs_only):
 
 
 # the linear penalty has no gradient where samples coincide
-@pytest.mark.parametrize("params", [p for p in PARAMS if "linear" not in p.values()], ids=str)
+@pytest.mark.parametrize("params", [p for p in PARAMS if "linear" not in p.values()], ids=label)
 def test_the_solution_balances_pairs_and_pulls(params):
     estimator = fit(0.7, **params)
     value, gradient = numeric_gradient(estimator, pairs_only=False)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from labels import label
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
@@ -48,7 +49,7 @@ def average_loss(x, anchors, deviations, loss):
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 5])
-@pytest.mark.parametrize("loss", EVERY_LOSS, ids=str)
+@pytest.mark.parametrize("loss", EVERY_LOSS, ids=label)
 def test_places_are_recovered_from_their_distances(loss, m):
     anchors, places, deviations = scene(m)
     X = place_by_distances(anchors, deviations, loss)
@@ -57,7 +58,7 @@ def test_places_are_recovered_from_their_distances(loss, m):
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
-@pytest.mark.parametrize("loss", EVERY_LOSS, ids=str)
+@pytest.mark.parametrize("loss", EVERY_LOSS, ids=label)
 def test_minima_are_as_good_as_those_from_many_starts(loss, m):
     anchors, places, deviations = scene(m, q=20, n=6, noise=0.3, seed=1)
     X = place_by_distances(anchors, deviations, loss)
@@ -73,7 +74,7 @@ def test_minima_are_as_good_as_those_from_many_starts(loss, m):
     assert worse <= 1
 
 
-@pytest.mark.parametrize("loss", ["absolute", "fractional", "logistic", kinked], ids=str)
+@pytest.mark.parametrize("loss", ["absolute", "fractional", "logistic", kinked], ids=label)
 def test_where_kinks_meet_no_direction_leads_down(loss):
     anchors, _, deviations = scene(2, q=10, n=9, noise=0.3)
     X = place_by_distances(anchors, deviations, loss)
@@ -113,7 +114,7 @@ def test_a_row_does_not_depend_on_batch_order_chunks_or_threads(loss):
         torch.set_num_threads(threads)
 
 
-@pytest.mark.parametrize("loss", EVERY_LOSS, ids=str)
+@pytest.mark.parametrize("loss", EVERY_LOSS, ids=label)
 def test_missing_pairs_do_not_count(loss):
     anchors, _, deviations = scene(2, q=6, noise=0.2)
     few = place_by_distances(anchors[:7], deviations[:, :7], loss)
@@ -158,7 +159,7 @@ def test_weights_count_as_often_as_they_say():
         np.testing.assert_array_equal(scaled, place_by_distances(anchors, deviations, "squared"))
 
 
-@pytest.mark.parametrize("loss", [*LOSSES, PowerLoss(1.5), "sammon"], ids=str)
+@pytest.mark.parametrize("loss", [*LOSSES, PowerLoss(1.5), "sammon"], ids=label)
 @pytest.mark.parametrize("exponent", [-66, 66])
 def test_lengths_may_be_of_any_size(loss, exponent):
     anchors, places, deviations = scene(2)
@@ -188,7 +189,7 @@ def test_a_loss_with_a_length_of_its_own_keeps_it():
 
 
 @pytest.mark.parametrize("m", [1, 2, 4])
-@pytest.mark.parametrize("loss", EVERY_LOSS, ids=str)
+@pytest.mark.parametrize("loss", EVERY_LOSS, ids=label)
 def test_distances_of_0_and_of_very_different_sizes_stay_finite(loss, m):
     anchors, _, deviations = scene(m, q=7, n=8, noise=0.2)
     deviations[0, 3] = 0.0
@@ -206,7 +207,7 @@ def test_distances_of_0_and_of_very_different_sizes_stay_finite(loss, m):
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
-@pytest.mark.parametrize("loss", EVERY_LOSS, ids=str)
+@pytest.mark.parametrize("loss", EVERY_LOSS, ids=label)
 def test_one_anchor_and_anchors_in_one_place(loss, m):
     anchor = np.full((1, m), 3.0)
     X = place_by_distances(anchor, [[0.0], [2.0]], loss)
@@ -215,7 +216,7 @@ def test_one_anchor_and_anchors_in_one_place(loss, m):
     np.testing.assert_allclose(np.linalg.norm(X - anchor, axis=1), 2.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("loss", EVERY_LOSS, ids=str)
+@pytest.mark.parametrize("loss", EVERY_LOSS, ids=label)
 def test_off_a_line_of_anchors_either_side_fits(loss):
     line = np.linspace(0.0, 3.0, 6)[:, None] * [1.0, 2.0] + [0.5, 0.0]
     places = np.array([[0.0, 1.0], [3.0, -1.0], [line[2, 0], line[2, 1]]])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from labels import label
 from scipy.optimize import minimize
 
 from skmde._distortion import CallablePenalty
@@ -75,7 +76,7 @@ def average_distortion(x, anchors, indices, weights, attractive, repulsive, item
 
 
 @pytest.mark.parametrize("m", [1, 2, 5])
-@pytest.mark.parametrize("attractive, repulsive", PAIRS, ids=str)
+@pytest.mark.parametrize("attractive, repulsive", PAIRS, ids=label)
 def test_places_are_minima(attractive, repulsive, m):
     anchors, indices, weights, items = scene(m, q=8)
     X = place(anchors, indices, weights, attractive, repulsive, items, 0.3)
@@ -115,7 +116,7 @@ def test_the_linear_penalty_gives_geometric_medians_on_an_anchor_or_not():
     np.testing.assert_allclose(X[1:], triangle[[3, 3]], atol=2e-7)
 
 
-@pytest.mark.parametrize("attractive, repulsive", [*PAIRS, (Power(1.3), Log(1.3))], ids=str)
+@pytest.mark.parametrize("attractive, repulsive", [*PAIRS, (Power(1.3), Log(1.3))], ids=label)
 @pytest.mark.parametrize("m", [2, 5])
 def test_a_row_does_not_depend_on_batch_order_chunks_or_threads(attractive, repulsive, m):
     anchors, indices, weights, items = scene(m, q=150)
@@ -191,7 +192,7 @@ def test_neighbours_that_coincide_and_a_training_set_of_one_place():
     np.testing.assert_allclose(alone, [[5.0, 1.0]])
 
 
-@pytest.mark.parametrize("repulsive", [Log(), InversePower(), LogRatio()], ids=str)
+@pytest.mark.parametrize("repulsive", [Log(), InversePower(), LogRatio()], ids=label)
 @pytest.mark.parametrize("m", [1, 2, 4])
 def test_starting_on_top_of_a_repulsive_item_ends_beside_it(repulsive, m):
     # Mean, median and strongest neighbour all coincide with item 2, whose barrier is infinite.
@@ -227,7 +228,7 @@ def test_the_embedding_may_be_anywhere():
 
 
 @pytest.mark.parametrize("m", [1, 2, 30])
-@pytest.mark.parametrize("attractive", [Log1p(), Quadratic(), Hinge(), Barrier(0.5)], ids=str)
+@pytest.mark.parametrize("attractive", [Log1p(), Quadratic(), Hinge(), Barrier(0.5)], ids=label)
 def test_where_nothing_holds_them_places_stay_among_the_neighbours(attractive, m):
     anchors, indices, weights, items = scene(m, q=10)
     with pytest.warns(ConvergenceWarning, match="distortion can still decrease"):
