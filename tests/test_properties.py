@@ -1,0 +1,153 @@
+"""Properties of every fit, for random problems; `make fuzz` tries the same for longer.
+
+Two sorts: whatever is fed to an estimator gives a finite embedding that satisfies its constraint,
+or an error that says why not; and moving the data moves the embedding as it should.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from embedding_properties import answer, check, found
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
+from scipy.spatial.distance import pdist
+from scipy.stats import ortho_group
+from strategies import ESTIMATORS, recipes
+
+import skmde
+
+EXAMPLES = settings(
+    max_examples=150,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    # a recipe says it all, and to shrink it may take minutes
+    phases=[Phase.explicit, Phase.generate],
+)
+FEW = settings(EXAMPLES, max_examples=25)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@EXAMPLES
+@given(data=st.data())
+def test_an_embedding_within_its_constraint_or_an_error_that_explains(estimator, data):
+    check(data.draw(recipes(estimators=(estimator,))))
+
+
+# Generic data, in which no two distances are the same: what is asked for holds of these.
+TABLES = st.builds(
+    lambda seed, n, d: np.random.default_rng([seed, 9]).standard_normal((n + 3, d)),
+    seed=st.integers(0, 10_000),
+    n=st.integers(8, 30),
+    d=st.integers(2, 6),
+)
+
+
+def moved(X, seed):
+    """X rotated (or reflected) and shifted."""
+    rng = np.random.default_rng(seed)
+    rotation = ortho_group.rvs(X.shape[1], random_state=rng.integers(1 << 31))
+    return X @ rotation + 10 * rng.standard_normal(X.shape[1])
+
+
+def fit(estimator, X, y=None):
+    """Fitted, whatever it warns of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return estimator.fit(X, y)
+
+
+def places(n, seed=0):
+    """Every fourth sample anchored somewhere."""
+    y = np.full((n, 2), np.nan)
+    y[::4] = np.random.default_rng(seed).standard_normal((len(y[::4]), 2))
+    return y
+
+
+def of_neighbors(n):
+    """Estimators that see the neighbours of samples only, and targets for them."""
+    return [
+        (skmde.PreserveNeighbors(random_state=0), None),
+        (skmde.QuadraticMDE(n_neighbors=5, random_state=0), None),
+        (skmde.AnchoredMDE(random_state=0), places(n)),
+        (skmde.AnchoredClassifier(), np.where(np.arange(n) % 3, np.nan, np.arange(n) % 2)),
+    ]
+
+
+@FEW
+@given(X=TABLES, seed=st.integers(0, 100), factor=st.sampled_from([1.0, 1e-6, 7.0, 1e20]))
+def test_neighbours_do_not_know_where_data_are_nor_how_large(X, seed, factor):
+    X, unseen = X[:-3], X[-3:]
+    changed = factor * moved(np.concatenate([X, unseen]), seed)
+    for estimator, y in of_neighbors(len(X)):
+        expected = fit(estimator, X, y)
+        before, places_before = found(expected), answer(expected, unseen)
+        again = fit(estimator, changed[:-3], y)
+        # the same neighbours make the same problem, whose numbers are all the same
+        np.testing.assert_array_equal(found(again), before)
+        # weights of unseen samples come from distances, of which rounding changes the last bit
+        np.testing.assert_allclose(answer(again, changed[-3:]), places_before, atol=1e-4)
+
+
+@FEW
+@given(X=TABLES, seed=st.integers(0, 100))
+def test_distances_do_not_know_where_data_are(X, seed):
+    # A few iterations only: rounding at the start grows in a solve that is not convex.
+    estimator = skmde.PreserveDistances(loss="squared", max_iter=5, random_state=0)
+    plain = fit(estimator, X)
+    distances, embedded, stress = plain.distances_, pdist(plain.embedding_), plain.stress_
+    again = fit(estimator, moved(X, seed))
+    np.testing.assert_allclose(again.distances_, distances, rtol=1e-9)
+    np.testing.assert_allclose(pdist(again.embedding_), embedded, atol=1e-3)
+    assert again.stress_ == pytest.approx(stress, rel=1e-4)
+
+
+@FEW
+@given(X=TABLES, seed=st.integers(0, 100))
+def test_eigenvalues_do_not_know_where_data_are(X, seed):
+    # Eigenvectors may turn where two eigenvalues are close; the values may not.
+    for weights in ("pca", "kernel_pca", "classical_mds", "isomap"):
+        estimator = skmde.QuadraticMDE(weights=weights, n_neighbors=5, solver="dense")
+        values = fit(estimator, X).eigenvalues_
+        if weights == "kernel_pca":  # centred, linear kernel: PCA
+            expected = fit(skmde.QuadraticMDE(weights="pca", solver="dense"), X).eigenvalues_
+            np.testing.assert_allclose(values, expected, rtol=1e-6)
+        again = fit(estimator, moved(X, seed)).eigenvalues_
+        np.testing.assert_allclose(again, values, rtol=1e-6)
+
+
+@FEW
+@given(
+    X=TABLES,
+    loss=st.sampled_from(["absolute", "squared", "cubic", "fractional"]),
+    power=st.sampled_from([-60, -3, 1, 40]),
+)
+def test_distances_in_other_units(X, loss, power):
+    # A power of two changes no digit of the data; losses that have no unit of their own.
+    X, unseen, unit = X[:-3], X[-3:], 2.0**power
+    estimator = skmde.PreserveDistances(loss=loss, max_iter=8, random_state=0)
+    plain = fit(estimator, X)
+    embedding, stress, rows = plain.embedding_, plain.stress_, plain.transform(unseen)
+    again = fit(estimator, unit * X)
+    np.testing.assert_allclose(again.embedding_ / unit, embedding, rtol=0, atol=1e-9)
+    assert again.stress_ == pytest.approx(stress, rel=1e-9)
+    # searched for by steps whose length rounding may change
+    np.testing.assert_allclose(again.transform(unit * unseen) / unit, rows, rtol=0, atol=1e-4)
+
+
+@FEW
+@given(X=TABLES, seed=st.integers(0, 100))
+def test_places_go_where_anchors_go(X, seed):
+    y = places(len(X), seed)
+    for estimator, atol in (
+        # linear in the anchors, and solved in float64
+        (skmde.AnchoredMDE(), 1e-6),
+        # by iterations, of which few are compared
+        (skmde.AnchoredMDE(loss="squared", max_iter=5, random_state=0), 1e-3),
+    ):
+        before = fit(estimator, X, y).embedding_
+        anchored = ~np.isnan(y[:, 0])
+        everywhere = moved(np.concatenate([before, y[anchored]]), seed)
+        changed = y.copy()
+        changed[anchored] = everywhere[len(X) :]
+        np.testing.assert_allclose(
+            fit(estimator, X, changed).embedding_, everywhere[: len(X)], atol=atol
+        )
