@@ -7,11 +7,12 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
+FUZZ_SECONDS ?= 600
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: help demo test lint typecheck format doc wheel clean
+.PHONY: help demo test fuzz lint typecheck format doc wheel clean
 .DELETE_ON_ERROR:
 # Two installs into one environment at a time would break it.
 .NOTPARALLEL:
@@ -19,6 +20,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 help:
 	@echo "make demo   embed scikit-learn's handwritten digits and write digits.png"
 	@echo "make test   run the linters and the whole test suite (PYTEST_ARGS=... goes to pytest)"
+	@echo "make fuzz   try random problems for ten minutes (FUZZ_SECONDS=...)"
 	@echo "make lint   run ruff, mypy and import-linter only"
 	@echo "make typecheck  run mypy on the package, and on a user's code, strictly"
 	@echo "make format rewrite the sources in the project's style"
@@ -31,6 +33,9 @@ demo: $(VENV)/.installed-demo
 
 test: lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+fuzz: $(VENV)/.installed-test
+	$(BIN)/python tests/fuzz.py --seconds $(FUZZ_SECONDS)
 
 lint: typecheck
 	$(BIN)/ruff check .
