@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 600
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: help demo test fuzz lint typecheck format doc wheel clean
+.PHONY: help demo test fuzz soak lint typecheck format doc wheel clean
 .DELETE_ON_ERROR:
 # Two installs into one environment at a time would break it.
 .NOTPARALLEL:
@@ -21,6 +21,7 @@ help:
 	@echo "make demo   embed scikit-learn's handwritten digits and write digits.png"
 	@echo "make test   run the linters and the whole test suite (PYTEST_ARGS=... goes to pytest)"
 	@echo "make fuzz   try random problems for ten minutes (FUZZ_SECONDS=...)"
+	@echo "make soak   2,000 fits and 200,000 transforms in a process whose memory may not grow"
 	@echo "make lint   run ruff, mypy and import-linter only"
 	@echo "make typecheck  run mypy on the package, and on a user's code, strictly"
 	@echo "make format rewrite the sources in the project's style"
@@ -36,6 +37,9 @@ test: lint
 
 fuzz: $(VENV)/.installed-test
 	$(BIN)/python tests/fuzz.py --seconds $(FUZZ_SECONDS)
+
+soak: $(VENV)/.installed-test
+	$(BIN)/python tests/soak.py
 
 lint: typecheck
 	$(BIN)/ruff check .
