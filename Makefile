@@ -7,6 +7,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
+PYTEST_WORKERS ?= 2
 FUZZ_SECONDS ?= 600
 
 BIN := $(VENV)/bin
@@ -19,7 +20,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 
 help:
 	@echo "make demo   embed scikit-learn's handwritten digits and write digits.png"
-	@echo "make test   run the linters and the whole test suite (PYTEST_ARGS=... goes to pytest)"
+	@echo "make test   run the linters and the whole test suite (PYTEST_ARGS=... goes to pytest,"
+	@echo "            PYTEST_WORKERS=0 runs it in one process)"
 	@echo "make fuzz   try random problems for ten minutes (FUZZ_SECONDS=...)"
 	@echo "make soak   2,000 fits and 200,000 transforms in a process whose memory may not grow"
 	@echo "make lint   run ruff, mypy and import-linter only"
@@ -33,7 +35,7 @@ demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/plot_digits.py --output digits.png
 
 test: lint
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.installed-test
 	$(BIN)/python tests/fuzz.py --seconds $(FUZZ_SECONDS)

@@ -699,6 +699,7 @@ def test_row_45_clone_keeps_every_parameter():
         "metric": pairwise_distances,
         "metric_params": {"p": 1},
         "max_distance": 3.0,
+        "target_weight": 0.5,
         "neighbors_algorithm": "exact",
         "init": init,
         "max_iter": 7,
