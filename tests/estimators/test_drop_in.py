@@ -235,6 +235,6 @@ def test_persistence(tmp_path, params):
     for again in copies:
         np.testing.assert_array_equal(again.transform(DIGITS[200:]), expected)
         assert again.score(DIGITS[200:]) == estimator.score(DIGITS[200:])
-    # the training rows twice, as they were given (`extend` needs them) and as they are searched, and
-    # a few numbers for each of them
+    # the training rows twice, as they were given (for `extend`) and as they are searched, and a few
+    # numbers for each of them
     assert len(pickle.dumps(estimator)) < 3 * DIGITS[:200].nbytes
