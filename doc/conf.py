@@ -22,6 +22,8 @@ default_role = "literal"
 autosummary_generate = True
 # Public names belong to the package; where they are defined is nobody's business.
 autosummary_imported_members = True
+# Where file names have no case, the page of mde would be that of MDE.
+autosummary_filename_map = {"skmde.mde": "skmde.mde_function"}
 autodoc_default_options = {
     "members": True,
     "inherited-members": False,

@@ -14,6 +14,7 @@ __version__ = "0.1.0.dev0"
 # editors, which do not run __getattr__; tests/test_package.py holds the two together.
 _EXPORTS = {
     "skmde._distortion": ("Loss", "Penalty"),
+    "skmde._scvi": ("mde",),
     "skmde._show_versions": ("show_versions",),
     "skmde.constraints": ("Anchored", "Centered", "Constraint", "Standardized"),
     "skmde.core.problem": ("MDE",),
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
         preprocessing as preprocessing,
     )
     from skmde._distortion import Loss as Loss, Penalty as Penalty
+    from skmde._scvi import mde as mde
     from skmde._show_versions import show_versions as show_versions
     from skmde.constraints import (
         Anchored as Anchored,
