@@ -373,7 +373,8 @@ class QuadraticMDE(BaseEmbedding):
         return X, n
 
     def _is_pair(self, X):
-        return self._is_precomputed() and isinstance(X, tuple)
+        graph = self.weights != "classical_mds"  # which needs all distances
+        return graph and self._is_precomputed() and isinstance(X, tuple)
 
     def _problem(self, X):
         """The problem that `weights` names."""
