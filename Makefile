@@ -6,14 +6,17 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+INTEGRATIONS ?= .venv-integrations
 PYTEST_ARGS ?=
 PYTEST_WORKERS ?= 2
 FUZZ_SECONDS ?= 600
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+PIP_INTEGRATIONS := $(INTEGRATIONS)/bin/python -m pip --disable-pip-version-check install --quiet \
+  --constraint constraints-integrations.txt
 
-.PHONY: help demo test fuzz soak lint typecheck format doc wheel clean
+.PHONY: help demo test test-integrations fuzz soak lint typecheck format doc wheel clean
 .DELETE_ON_ERROR:
 # Two installs into one environment at a time would break it.
 .NOTPARALLEL:
@@ -22,6 +25,7 @@ help:
 	@echo "make demo   embed scikit-learn's handwritten digits and write digits.png"
 	@echo "make test   run the linters and the whole test suite (PYTEST_ARGS=... goes to pytest,"
 	@echo "            PYTEST_WORKERS=0 runs it in one process)"
+	@echo "make test-integrations  run BERTopic, scanpy and others with skmde in them"
 	@echo "make fuzz   try random problems for ten minutes (FUZZ_SECONDS=...)"
 	@echo "make soak   2,000 fits and 200,000 transforms in a process whose memory may not grow"
 	@echo "make lint   run ruff, mypy and import-linter only"
@@ -36,6 +40,11 @@ demo: $(VENV)/.installed-demo
 
 test: lint
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal $(PYTEST_ARGS)
+
+# With its own settings, so that pyproject.toml can keep the folder out of `make test`.
+test-integrations: $(INTEGRATIONS)/.installed
+	$(INTEGRATIONS)/bin/python -m pytest --config-file tests/integrations/pytest.ini \
+	  $(PYTEST_ARGS) tests/integrations
 
 fuzz: $(VENV)/.installed-test
 	$(BIN)/python tests/fuzz.py --seconds $(FUZZ_SECONDS)
@@ -63,7 +72,7 @@ wheel: $(VENV)/.installed-torch
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) build dist doc/_build doc/generated skmde.egg-info
+	rm -rf $(VENV) $(INTEGRATIONS) build dist doc/_build doc/generated skmde.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:
@@ -90,4 +99,14 @@ $(VENV)/.installed-test: pyproject.toml constraints.txt $(VENV)/.installed-torch
 
 $(VENV)/.installed-doc: pyproject.toml constraints.txt $(VENV)/.installed-torch
 	$(PIP) --no-build-isolation --editable '.[doc]'
+	@touch $@
+
+# As above, in an environment of its own: other programs have their own ideas of versions.
+$(INTEGRATIONS)/.installed: pyproject.toml constraints-integrations.txt \
+                            tests/integrations/requirements.txt | $(VENV)/.created
+	$(VENV)/bin/python -m venv $(INTEGRATIONS)
+	@echo "Installing other programs, 2.5 GB of them; the first time this takes some minutes."
+	$(PIP_INTEGRATIONS) torch setuptools
+	$(PIP_INTEGRATIONS) --no-build-isolation --editable '.[faiss,plot]' \
+	  --requirement tests/integrations/requirements.txt
 	@touch $@
