@@ -1,0 +1,250 @@
+"""The tables of doc/migrating.md: nothing of theirs is missing, what they name of ours is there."""
+
+import inspect
+import re
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn.manifold
+import sklearn.neighbors
+from sklearn.datasets import load_digits
+
+import skmde
+import skmde.constraints
+import skmde.metrics
+import skmde.preprocessing
+
+PAGE = Path(__file__).parents[1] / "doc" / "migrating.md"
+NONE = "—"
+
+# Read from the signatures of umap-learn 0.5.12 and PyMDE 0.3.0, which are not installed here.
+UMAP_PARAMETERS = """
+    n_neighbors n_components metric metric_kwds output_metric output_metric_kwds n_epochs
+    learning_rate init min_dist spread low_memory n_jobs set_op_mix_ratio local_connectivity
+    repulsion_strength negative_sample_rate transform_queue_size a b random_state angular_rp_forest
+    target_n_neighbors target_metric target_metric_kwds target_weight transform_seed transform_mode
+    force_approximation_algorithm verbose tqdm_kwds unique densmap dens_lambda dens_frac
+    dens_var_shift output_dens disconnection_distance precomputed_knn
+"""
+UMAP_FITTED = " embedding_ graph_ graph_dists_ fit fit_transform transform update inverse_transform"
+OTHERS = {
+    "UMAP": UMAP_PARAMETERS + UMAP_FITTED,
+    "pymde.preserve_neighbors": "data embedding_dim attractive_penalty repulsive_penalty "
+    "constraint n_neighbors repulsive_fraction max_distance knn_method init device verbose",
+    "pymde.preserve_distances": "data embedding_dim loss constraint max_distances device verbose",
+    "pymde.laplacian_embedding": "data embedding_dim n_neighbors max_distance init device verbose",
+    "pymde.MDE": "n_items embedding_dim edges distortion_function constraint device X value "
+    "residual_norm solve_stats p embed average_distortion differences distances distortions "
+    "high_distortion_pairs to distortions_cdf plot play",
+    "pymde": "Centered Standardized Standardized.natural_length Anchored constraints.Constraint "
+    "Constraint.initialization Constraint.project_onto_constraint "
+    "Constraint.project_onto_tangent_space penalties.Linear "
+    "penalties.Quadratic penalties.Cubic penalties.Power penalties.Huber penalties.Logistic "
+    "penalties.Sigmoid penalties.Hinge penalties.Log1p penalties.Log penalties.InvPower "
+    "penalties.LogRatio penalties.PushAndPull losses.Quadratic losses.WeightedQuadratic "
+    "losses.Huber losses.Cubic losses.Power losses.Absolute losses.Logistic losses.Fractional "
+    "losses.SoftFractional pca quadratic.spectral Graph Graph.from_edges Graph.edges "
+    "Graph.weights Graph.draw preprocess.distances preprocess.k_nearest_neighbors "
+    "preprocess.graph.shortest_paths preprocess.sample_edges preprocess.dissimilar_edges "
+    "preprocess.deduplicate_edges preprocess.scale all_edges align center rotate seed plot "
+    "datasets util.hutchpp util.make_hvp",
+}
+OF_SCIKIT_LEARN = ("TSNE", "Isomap", "MDS", "ClassicalMDS", "SpectralEmbedding")
+
+
+@dataclass
+class Row:
+    table: str  # what one comes from
+    theirs: list[str]
+    ours: list[str]  # cells, one for each of our classes
+    remark: str
+
+
+def code(cell):
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def read_tables():
+    """Our classes of each table, by the name of theirs; and all rows."""
+    classes, rows, table = {}, [], None
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("|"):
+            table = None
+            continue
+        cells = [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]
+        if set(line) <= set("|-"):
+            continue
+        if table is None:
+            (table,) = code(cells[0])
+            classes[table] = [name.split("(")[0] for cell in cells[1:-1] for name in code(cell)]
+        else:
+            assert len(cells) == len(classes[table]) + 2, line
+            rows.append(Row(table, code(cells[0]), cells[1:-1], cells[-1]))
+    return classes, rows
+
+
+CLASSES, ROWS = read_tables()
+
+
+def rows_of(table):
+    return {entry for row in ROWS if row.table == table for entry in row.theirs}
+
+
+def our_classes(table):
+    return [getattr(skmde, name) for name in CLASSES[table] if name != "skmde"]
+
+
+def names_of(ours):
+    """Parameters, documented attributes and methods of a class of ours."""
+    documented = re.findall(r"^(\w[\w, ]*) : ", inspect.getdoc(ours), re.MULTILINE)
+    names = {name.strip() for group in documented for name in group.split(",")}
+    return names | set(inspect.signature(ours).parameters) | set(dir(ours))
+
+
+OUR_FUNCTIONS = {
+    name: getattr(module, name)
+    for module in (skmde.preprocessing, skmde.metrics, skmde.constraints, skmde)
+    for name in module.__all__
+}
+# what can be passed to anything that remarks mention
+OUR_ARGUMENTS = {
+    argument
+    for ours in [*OUR_FUNCTIONS.values(), skmde.MDE.embed, skmde.PreserveDistances.fit]
+    if callable(ours) and ours is not skmde.ConvergenceWarning
+    for argument in inspect.signature(ours).parameters
+}
+# what remarks mention beside names of the two sides that the table compares
+OF_OTHERS = {
+    "Graph",
+    "RadiusNeighborsTransformer",
+    "alpha",
+    "eps",
+    "examples/plot_graphs.py",
+    "n_workers",
+    "print_every",
+    "retain_fraction",
+    "scipy.sparse.coo_array",
+    "sigma",
+    "snapshots",
+}
+
+
+def is_ours(text, classes):
+    """Whether `name`, `name=value`, `Class(...)` or `Class.method` is there."""
+    first, *rest = re.split(r"[=(]", text, maxsplit=1)[0].split(".")
+    if any(first in names_of(ours) for ours in classes):
+        return not rest or text.startswith("result.history")
+    value = OUR_FUNCTIONS.get(first)
+    return value is not None and all(hasattr(value, name) for name in rest)
+
+
+@pytest.mark.parametrize("name", OF_SCIKIT_LEARN)
+def test_every_name_of_scikit_learn_has_a_row(name):
+    theirs = getattr(sklearn.manifold, name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # MDS's default start is about to change
+        fitted = theirs(n_components=2).fit(load_digits().data[:40])
+    attributes = {key for key in vars(fitted) if key.endswith("_") and not key.startswith("_")}
+    methods = ("fit", "fit_transform", "transform", "reconstruction_error")
+    assert rows_of(name) == {
+        *inspect.signature(theirs).parameters,
+        *attributes,
+        "feature_names_in_",
+        *(method for method in methods if hasattr(theirs, method)),
+    }
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_name_of_other_programs_has_a_row(name):
+    assert rows_of(name) == set(OTHERS[name].split())
+
+
+def test_there_are_no_other_tables():
+    assert set(CLASSES) == {*OF_SCIKIT_LEARN, *OTHERS}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.table}-{'-'.join(row.theirs)}")
+def test_names_of_ours_exist(row):
+    classes = our_classes(row.table)
+    for k, cell in enumerate(row.ours):
+        own = classes[k : k + 1] if len(row.ours) > 1 else classes
+        assert cell == NONE or code(cell)
+        assert [text for text in code(cell) if not is_ours(text, own)] == []
+
+    known = rows_of(row.table) | OF_OTHERS | OUR_ARGUMENTS
+    for text in code(row.remark):
+        if not (text.startswith('"') or is_ours(text, classes)):
+            assert re.split(r"[=(]", text, maxsplit=1)[0] in known
+
+
+@pytest.mark.parametrize(
+    ("table", "theirs"),
+    [
+        *(
+            (name, key)
+            for name in OF_SCIKIT_LEARN
+            for key in inspect.signature(getattr(sklearn.manifold, name)).parameters
+        ),
+        *(("UMAP", key) for key in UMAP_PARAMETERS.split()),
+    ],
+)
+def test_the_error_for_a_foreign_parameter_says_what_the_table_says(table, theirs):
+    (row,) = (row for row in ROWS if row.table == table and theirs in row.theirs)
+    for ours, cell in zip(our_classes(table), row.ours, strict=True):
+        own = set(inspect.signature(ours).parameters)
+        if theirs in own:
+            assert cell == NONE or theirs in code(cell)
+            continue
+        with pytest.raises(TypeError, match=f"'{theirs}': ") as caught:
+            ours(**{theirs: 1})
+        advice = str(caught.value).partition(f"'{theirs}': ")[2]
+        if advice.startswith("use "):
+            assert set(advice.removeprefix("use ").rstrip(".").split(", ")) <= set(code(cell))
+        elif "no such thing here, as" in advice:
+            assert own.isdisjoint(code(cell))
+
+
+def untied():
+    noise = np.random.default_rng(0).normal(scale=0.01, size=(200, 64))
+    return load_digits().data[:200] + noise
+
+
+@pytest.mark.parametrize(
+    ("weights", "theirs"),
+    [
+        ("isomap", sklearn.manifold.Isomap(n_neighbors=15)),
+        ("classical_mds", sklearn.manifold.ClassicalMDS()),
+    ],
+    ids=["isomap", "classical_mds"],
+)
+def test_lengths_of_columns_are_as_the_page_says(weights, theirs):
+    ours = skmde.QuadraticMDE(weights=weights).fit(untied())
+    scaled = ours.embedding_ * (-ours.eigenvalues_ / 200) ** 0.5
+    np.testing.assert_allclose(abs(scaled), abs(theirs.fit_transform(untied())), atol=1e-3)
+
+
+def test_counts_of_neighbours_are_as_the_page_says():
+    theirs = sklearn.manifold.SpectralEmbedding(n_neighbors=11, random_state=0).fit(untied())
+    ours = skmde.QuadraticMDE(weights="normalized_laplacian", n_neighbors=10).fit(untied())
+    twice = 2 * theirs.affinity_matrix_.toarray()
+    np.fill_diagonal(twice, 0)
+    np.testing.assert_array_equal(ours.graph_.toarray(), twice)
+
+
+def test_a_graph_within_a_radius_is_taken_as_the_page_says():
+    search = sklearn.neighbors.RadiusNeighborsTransformer(radius=40.0)
+    graph = search.fit_transform(untied())
+    ours = skmde.QuadraticMDE(weights="isomap", metric="precomputed", n_neighbors=None).fit(graph)
+    theirs = sklearn.manifold.Isomap(n_neighbors=None, radius=40.0).fit(untied())
+    np.testing.assert_allclose(-ours.eigenvalues_, theirs.kernel_pca_.eigenvalues_, rtol=1e-6)
+
+
+def test_tables_of_neighbours_may_hold_the_samples_themselves():
+    search = sklearn.neighbors.NearestNeighbors(n_neighbors=11).fit(untied())
+    distances, indices = search.kneighbors(untied())
+    given = skmde.PreserveNeighbors(metric="precomputed", random_state=0).fit((indices, distances))
+    found = skmde.PreserveNeighbors(n_neighbors=10, random_state=0).fit(untied())
+    np.testing.assert_array_equal(given.graph_.toarray(), found.graph_.toarray())
