@@ -1,8 +1,7 @@
 """Random problems for as long as one likes: ``make fuzz``, or ``python tests/fuzz.py --help``.
 
-The cases are those of ``test_properties.py`` and absurd ones beside them: sizes whose squares
-overflow, objectives without a minimum. What fails is printed once for each place in the code, as a
-call that makes it again.
+The cases are those of ``test_properties.py``. What fails is printed once for each place in the
+code, as a call that makes it again.
 """
 
 import argparse
@@ -87,12 +86,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600, help="how long (default: 600)")
     parser.add_argument("--seed", type=int, default=0, help="another number tries other cases")
-    parser.add_argument("--moderate", action="store_true", help="no absurd cases")
     options = parser.parse_args()
     fuzz, rounds = Fuzz(options.seconds), 0
     while not fuzz.is_over:
         rounds += 1
-        run = given(recipes(absurd=not options.moderate))(lambda recipe: fuzz.case(recipe))
+        run = given(recipes())(lambda recipe: fuzz.case(recipe))
         seed(1_000_000 * options.seed + rounds)(ROUND(run))()
     sys.exit(0 if fuzz.report() else 1)
 

@@ -108,7 +108,7 @@ class PairHistory:
         dots, ss = dots[:-1], dots[-1, 0]
         self._sg[:], self._yg[:] = dots[:slots, 0], dots[slots:, 0]
         sy, yy = dots[new, 1], dots[slots + new, 1]
-        if not sy > self._eps * np.sqrt(ss * yy):
+        if not sy > self._eps * np.sqrt(ss) * np.sqrt(yy):
             return False
         self._sy[:, new] = dots[:slots, 1]
         self._yy[:, new] = self._yy[new, :] = dots[slots:, 1]

@@ -31,6 +31,8 @@ from skmde.core.result import History, SolveResult, SolverState
 
 Callback = Callable[[SolverState], "bool | None"]
 
+_FAR = 1e12  # how many times as large as the start, or as unit size, no embedding is
+
 
 class Objective(Protocol):
     """What is minimised."""
@@ -135,6 +137,8 @@ def minimize(
         answers = [callback(state) for callback in callbacks]  # each is called, whatever they say
         if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):
             reason = "a callback returned True"
+        elif solve.runs_away(point):
+            reason = "the items move apart without end, as if there were no minimum"
     X = point.X
     if iteration and not constraint.needs_projection:
         X = constraint.project(X).contiguous()  # what rounding has added up over the steps
@@ -175,6 +179,13 @@ class _Solve:
         numbers = self._read(value, dot(G, G), dot(X, X))
         self.size = math.sqrt(numbers[2])
         return _Point(0.0, X, G, numbers[0], 0.0, numbers[1])
+
+    def runs_away(self, point: _Point) -> bool:
+        """Whether repulsion has won: what is negative still decreases, however far items are."""
+        if point.value >= 0:
+            return False
+        (squared_size,) = self._read(dot(point.X, point.X))
+        return math.sqrt(squared_size) > _FAR * max(self.size, math.sqrt(len(point.X)))
 
     def advance(self, point: _Point) -> _Point | None:
         """The next iterate, or None if neither the quasi-Newton direction nor -G decreases E."""

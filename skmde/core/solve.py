@@ -61,11 +61,16 @@ def _warn_if_failed(result: SolveResult) -> None:
     # Later on it is the kink of a loss, or rounding, that ends the solve.
     begun = result.n_iter > _FIRST_STEPS
     stuck = "no step" in result.reason and norms[-1] > 0.01 * norms[0] and not (settled or begun)
-    if stuck or "not finite" in result.reason:
+    endless = "without end" in result.reason
+    if stuck or endless or "not finite" in result.reason:
+        advice = (
+            "Give a repulsive penalty that grows less than the attractive one, or less repulsion."
+            if endless
+            else "Check the scale of the data and of the starting point."
+        )
         warnings.warn(
             f"The solve stopped early: {result.reason} (iteration {result.n_iter}, average "
-            f"distortion {result.value:.6g}, residual norm {result.residual_norm:.3g}). Check the "
-            "scale of the data and of the starting point.",
+            f"distortion {result.value:.6g}, residual norm {result.residual_norm:.3g}). {advice}",
             ConvergenceWarning,
             stacklevel=5,  # past MDE.embed() and its decorator
         )

@@ -31,6 +31,7 @@ from skmde.estimators._anchored_start import distance_start, random_start
 from skmde.estimators._base import (
     BaseEmbedding,
     as_host_array,
+    as_output,
     output_dtype,
     stage,
 )
@@ -360,7 +361,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             # An iterate is in the solver's units, and what places unseen samples comes after it.
             options = self._solver_options(self._fit_callbacks(X, None))
             solution = problem.solve(start, output_dtype(X), **options)
-        self.embedding_ = solution.X.astype(output_dtype(X), copy=False)
+        self.embedding_ = as_output(solution.X, X)
         self.n_loose_, self._n_loose_parts = problem.count_loose()
         # As they were at fit, whatever becomes of the parameters: what places unseen samples.
         self._functions = copy.deepcopy(functions)
@@ -530,7 +531,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            return self._places(X).astype(output_dtype(X), copy=False)
+            return as_output(self._places(X), X)
 
     def _is_pair(self, X):
         return self.loss is None and super()._is_pair(X)

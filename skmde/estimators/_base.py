@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 import skmde
 from skmde._device import cpu_by_default
+from skmde._magnitude import check_magnitude
 from skmde._sklearn_compat import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -75,10 +76,12 @@ class InputMixin:
         """X as `fit` takes it, checked; a networkx graph as a sparse matrix."""
         if self._is_pair(X):
             X = checked_pair(X)
+            check_magnitude(X[1], "distances of neighbours")
             n = len(X[0])
         elif is_networkx(X) and self._is_precomputed() and not self._is("precomputed"):
             X, _ = as_adjacency(X, quantity="length" if self._is("graph") else "weight")
             n = X.shape[0]
+            check_magnitude(X, "weights of the graph")
         else:
             return self._validated(X, reset=True)
         self.n_features_in_ = n
@@ -94,7 +97,11 @@ class InputMixin:
                 "the larger graph anew, or pass their rows of its matrix: for metric='graph' the "
                 "lengths of the paths to the fitted nodes."
             )
-        return checked_pair(X) if self._is_pair(X) else self._validated(X, reset=False)
+        if not self._is_pair(X):
+            return self._validated(X, reset=False)
+        X = checked_pair(X)
+        check_magnitude(X[1], "distances of neighbours", small=False)
+        return X
 
     # the attribute that knows the training data
     _source: str
@@ -143,6 +150,7 @@ class InputMixin:
             ) from None
         if X.dtype.kind not in "fiub":
             raise ValueError(f"X must hold numbers; got dtype {X.dtype}. Convert it first.")
+        check_magnitude(X, "X", small=reset)
         return X
 
 
@@ -292,6 +300,24 @@ def output_dtype(X):
         X = X[1]
     dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
     return np.dtype(np.float32) if dtype == np.float32 else np.dtype(np.float64)
+
+
+def as_output(values, X):
+    """Places in the dtype that an embedding of X has.
+
+    Raises
+    ------
+    ValueError
+        If they are too large for it.
+    """
+    dtype = output_dtype(X)
+    largest = np.abs(values).max(initial=0.0)
+    if largest > np.finfo(dtype).max:
+        raise ValueError(
+            f"The embedding reaches as far as {largest:.3g}, which {dtype} does not hold; pass X "
+            "as float64, or use a larger unit."
+        )
+    return values.astype(dtype, copy=False)
 
 
 def physical_memory():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._magnitude import check_magnitude
 from skmde.constraints import Anchored
 from skmde.estimators._base import as_host_array
 
@@ -44,6 +45,7 @@ def known_places(y, anchors, anchor_values, n_samples, n_components, name):
         raise ValueError(f"anchors and anchor_values go together; {missing} is missing.")
     else:
         anchors, values = _from_indices(anchors, anchor_values, n_samples)
+    check_magnitude(values, "y" if anchor_values is None else "anchor_values")
     if n_components is not None and values.shape[1] != n_components:
         raise ValueError(
             f"n_components={n_components}, but the anchors have places with {values.shape[1]} "

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._magnitude import check_magnitude
 from skmde.estimators._known_rows import KeptRows, KnownRows
 from skmde.estimators._neighbor_tables import NeighborTables
 from skmde.preprocessing._adjacency import as_adjacency, with_further_rows
@@ -87,8 +88,13 @@ class RowDistances:
 
     def _in_kept_dtype(self, n_pairs, take):
         found = take(kept_dtype(n_pairs))
-        # beyond the range of float32, or below it
-        return found if _fits(found) else take(np.float64)
+        if not _fits(found):  # beyond the range of float32, or below it
+            found = take(np.float64)
+        return self._checked(found)
+
+    def _checked(self, found, small=True):
+        check_magnitude(found, f"distances under the metric {self._options[0]!r}", small=small)
+        return found
 
     @property
     def is_euclidean(self):
@@ -96,7 +102,7 @@ class RowDistances:
 
     def from_items(self, items):
         """Distances from some items to all: shape (L, n)."""
-        return self._table.between(items, slice(None))
+        return self._checked(self._table.between(items, slice(None)))
 
     def choose_anchors(self, most, rng):
         """Choose the items that place unseen ones, and forget what is not needed for that."""
@@ -106,7 +112,8 @@ class RowDistances:
 
     def of_unseen(self, X):
         """Distances from unseen rows to the anchors, and the fitted row that each equals, or -1."""
-        return self._table.from_rows(X, slice(None)), self._known.find(X)
+        D = self._checked(self._table.from_rows(X, slice(None)), small=False)
+        return D, self._known.find(X)
 
 
 class MatrixDistances:

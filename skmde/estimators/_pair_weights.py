@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._magnitude import check_magnitude
 from skmde.estimators._base import as_host_array
 from skmde.estimators._original_distances import (
     GraphDistances,
@@ -108,4 +109,5 @@ def _checked_weights(pair_weights, n):
             f"pair_weights must not be negative, got {values.min()}: a pair that repels has no "
             "original distance. Set the weight of a pair that is to be left out to 0."
         )
+    check_magnitude(values, "pair_weights")
     return as_adjacency(weights, quantity="weight")[0]

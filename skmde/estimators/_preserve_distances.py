@@ -21,6 +21,7 @@ from skmde.estimators._anchored_problem import AnchoredProblem
 from skmde.estimators._base import (
     BaseEmbedding,
     as_host_array,
+    as_output,
     output_dtype,
     physical_memory,
     stage,
@@ -322,7 +323,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         embedding = unit * embedding.numpy()
         if pairs.labels is not None and isinstance(constraint, Centered):
             embedding = pack_components(embedding, pairs.labels, rescale=False)
-        self.embedding_ = embedding.astype(output_dtype(X), copy=False)
+        self.embedding_ = as_output(embedding, X)
         self.stress_ = _ratio(errors, squares)
         with np.errstate(over="ignore", under="ignore"):
             factor = 1.0 if unit == 1.0 else float(np.float64(unit) ** loss.degree)
@@ -503,7 +504,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            return self._place(X)[0].astype(output_dtype(X), copy=False)
+            return as_output(self._place(X)[0], X)
 
     def _places(self, X):
         return self._place(X)[0]

@@ -21,6 +21,7 @@ from skmde.estimators._anchored_problem import AnchoredProblem
 from skmde.estimators._base import (
     BaseEmbedding,
     as_host_array,
+    as_output,
     output_dtype,
     stage,
 )
@@ -485,7 +486,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         with cpu_by_default():
             X = self._checked_unseen(X)
             places, _ = self._place(X)
-            return places.astype(output_dtype(X), copy=False)
+            return as_output(places, X)
 
     def _places(self, X):
         return self._place(X)[0]

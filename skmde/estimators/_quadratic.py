@@ -15,7 +15,7 @@ from skmde._threads import count_threads
 from skmde._typing import Data, Metric, Parameters, RandomState
 from skmde.constraints import Centered, Standardized
 from skmde.core.spectral import SOLVERS, bottom, fix_signs
-from skmde.estimators._base import BaseEmbedding, output_dtype, stage
+from skmde.estimators._base import BaseEmbedding, as_output, stage
 from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._quadratic_gram import (
     AllPaths,
@@ -334,7 +334,7 @@ class QuadraticMDE(BaseEmbedding):
         self._warn(problem, found, len(values))
         embedding = np.zeros((n, m))
         embedding[:, : len(values)] = problem.lift(vectors, values).T
-        self.embedding_ = fix_signs(embedding).astype(output_dtype(X), copy=False)
+        self.embedding_ = as_output(fix_signs(embedding), X)
         self.eigenvalues_ = np.zeros(m)
         self.eigenvalues_[: len(values)] = values * problem.squared_unit
         self.n_pairs_ = problem.n_pairs
@@ -497,4 +497,4 @@ class QuadraticMDE(BaseEmbedding):
             X = self._checked_unseen(X)
             embedding = self.embedding_.astype(np.float64)
             places = self._fitted.place(X, embedding, self.eigenvalues_)
-            return places.astype(output_dtype(X), copy=False)
+            return as_output(places, X)

@@ -122,14 +122,15 @@ class KernelProblem(GramProblem):
             dense = X.toarray() if hasattr(X, "toarray") else X
             return np.array(dense, dtype=np.float64)
         named = not callable(self._kernel)
-        K = pairwise_kernels(
-            self._placed(X),
-            self._X,
-            metric=self._kernel,
-            filter_params=named,
-            n_jobs=None,
-            **self._parameters,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = pairwise_kernels(
+                self._placed(X),
+                self._X,
+                metric=self._kernel,
+                filter_params=named,
+                n_jobs=None,
+                **self._parameters,
+            )
         K = np.asarray(K, dtype=np.float64)
         wrong = np.count_nonzero(~np.isfinite(K))
         if wrong:

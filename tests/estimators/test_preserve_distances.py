@@ -955,7 +955,7 @@ def test_an_init_array_of_any_size_and_place():
     assert fit(init=np.zeros((100, 2))).stress_ < 0.4
 
 
-@pytest.mark.parametrize("factor", [1e-300, 1e-200, 1e200, 1e290])
+@pytest.mark.parametrize("factor", [1e-98, 1e-50, 1e50, 1e98])
 @pytest.mark.parametrize("constraint", [None, "standardized"])
 def test_lengths_of_any_size(factor, constraint):
     expected = fit(loss="squared", constraint=constraint)

@@ -505,12 +505,18 @@ def test_principal_components_need_data():
         PreserveNeighbors(metric="precomputed", init="pca").fit(pairwise_distances(X100))
 
 
+def is_moderate(X):
+    """Whether squares are numbers, and zero only if all are."""
+    largest = np.abs(X).max()
+    return largest == 0 or 1e-100 <= largest <= 1e100
+
+
 @settings(max_examples=30)
 @given(
     hnp.arrays(
         st.sampled_from([np.float64, np.float32, np.int8, np.uint8]),
         hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=12),
-    ).filter(lambda X: np.isfinite(X.astype(np.float64)).all()),
+    ).filter(lambda X: is_moderate(X.astype(np.float64))),
     st.sampled_from(["quadratic", "pca", "random"]),
     st.sampled_from(["centered", "standardized"]),
     st.integers(1, 3),
