@@ -51,6 +51,7 @@ class Linear(Penalty):
     tensor([0., 2.])
     """
 
+    degree = 1
     _kind: ClassVar[int] = _kinds.LINEAR
 
     def value(self, d: Tensor) -> Tensor:
@@ -74,6 +75,7 @@ class Quadratic(Penalty):
     tensor([0., 9.])
     """
 
+    degree = 2
     _kind: ClassVar[int] = _kinds.QUADRATIC
 
     def value(self, d: Tensor) -> Tensor:
@@ -97,6 +99,7 @@ class Cubic(Penalty):
     tensor([0., 8.])
     """
 
+    degree = 3
     _kind: ClassVar[int] = _kinds.CUBIC
 
     def value(self, d: Tensor) -> Tensor:
@@ -133,6 +136,10 @@ class Power(Penalty):
 
     def validate(self) -> None:
         self._require("exponent", above=0)
+
+    @property
+    def degree(self) -> float:  # type: ignore[override]
+        return self.exponent
 
     def value(self, d: Tensor) -> Tensor:
         return finite(d**self.exponent)

@@ -156,6 +156,9 @@ class Penalty(DistortionFunction):
     tensor([0.0833])
     """
 
+    #: The k for which p(s d) = s^k p(d), or None.
+    degree: float | None = None
+
     def value(self, d: Tensor) -> Tensor:
         """Penalty at the given distances.
 

@@ -218,6 +218,12 @@ if sys.argv[1] == "PreserveNeighbors":
     PreserveNeighbors(callbacks=[lambda state: print(flush=True)], **forever).fit(X)
 elif sys.argv[1] == "PreserveDistances":
     PreserveDistances(callbacks=[lambda state: print(flush=True)], **forever).fit(X)
+elif sys.argv[1] == "paths":  # by processes, which are told from the first searches on
+    import contextlib
+    from skmde.preprocessing import paths
+    paths._progress = lambda *args: contextlib.nullcontext(lambda count: print(flush=True))
+    X = np.random.default_rng(0).standard_normal((20_000, 5))
+    PreserveDistances(n_neighbors=10, max_pairs=10**5, **forever).fit(X)
 else:
     y = np.full((2000, 2), np.nan)
     y[:50] = X[:50, :2]
@@ -275,7 +281,7 @@ def assert_nobody_is_left(session):
 @needs_posix
 @needs_proc
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-@pytest.mark.parametrize("name", ["PreserveNeighbors", "PreserveDistances", "AnchoredMDE"])
+@pytest.mark.parametrize("name", ["PreserveNeighbors", "PreserveDistances", "AnchoredMDE", "paths"])
 def test_a_signal_during_a_fit_leaves_no_process_behind(tmp_path, name, number):
     process = start(LONG, tmp_path, name)
     with process:

@@ -107,7 +107,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
     max_iter : int, default=300
         Largest number of iterations, if it is not exact.
     tol : float, default=1e-5
-        The solve ends when the Frobenius norm of the gradient of the free samples is at most this.
+        The solve ends when the Frobenius norm of the gradient of the free samples is at most this:
+        under attraction alone in units in which the anchors' places have size 1 and the distortion
+        is 1 at the start, with a loss in those in which the distances have.
     memory_size : int, default=10
         Number of past steps that the quasi-Newton matrix is built from.
     random_state : int, RandomState instance or None, default=None
@@ -120,7 +122,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Where to solve, if it is not exact. None is the CPU; "auto" takes a GPU if there is one.
     callbacks : list of callable, default=None
         Called after every iteration with a state that has `iteration`, `X`, `value` and
-        `residual_norm`, in the solver's units; returning True ends the solve.
+        `residual_norm`, in units of the places; returning True ends the solve.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -132,7 +134,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         The anchored samples, in ascending order.
     forces_ : ndarray of shape (n_anchors, n_components)
         Forces with which the pairs pull at the anchors, minus the gradient of the average
-        distortion: the multipliers of the constraint. They sum to 0 at the solution.
+        distortion: the multipliers of the constraint. They sum to 0 at the solution. With soft
+        anchors they are what the pulls hold, and the average is over pairs and pulls.
     edges_ : ndarray of shape (n_edges, 2)
         Pairs of the problem that was solved, the attractive ones first. Pairs of two anchors are
         not among them.
@@ -144,7 +147,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Number of free samples that no chain of (attractive) pairs joins to an anchor. They are
         at the mean of the anchors, with a loss about it, unless repulsion drives them away.
     distortion_ : float
-        Average distortion of the pairs; 0 if there are none.
+        Average distortion of the pairs; 0 if there are none. With soft anchors the pulls count as
+        pairs more: the average is over ``n_edges + n_anchors``.
     residual_norm_ : float
         Frobenius norm of its gradient in the free samples.
     n_iter_ : int

@@ -7,6 +7,10 @@ original distances, so that neither offset nor scale costs precision.
 
 A soft anchor is a pair more: of the item, which is free, and a further item that is fixed at the
 place, under the quadratic penalty.
+
+Neither the unit of places nor stiff pulls may slow a solve down or end it early. Under attraction
+alone, which has no scale that would count, the solver sees places as large as 1 and a distortion of
+1; and it sees a soft anchor's distance from its place larger the more the pull outweighs the pairs.
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ from skmde.constraints import Anchored
 from skmde.core.anchored_quadratic import loose_items, place_quadratic
 from skmde.core.edges import EdgeList
 from skmde.core.objective import Objective
+from skmde.core.rescaled import Rescaled
+from skmde.core.result import SolverState
 from skmde.core.solve import solve
 from skmde.estimators._original_distances import root_mean_square
 from skmde.losses import SquaredLoss
@@ -32,6 +38,7 @@ from skmde.penalties import Huber, Linear, Quadratic
 # extent first, one after the other.
 _ROUNDINGS = (0.3, 0.03, 0.003, 0.0003)
 _PRECISE = (1e-6, 1e6)  # sizes of an embedding that float32 does well
+_STIFF = 100.0  # pulls that outweigh pairs by so much are beyond float32
 
 
 class AnchoredSolution(NamedTuple):
@@ -178,7 +185,8 @@ class AnchoredProblem:
         dtype : dtype
             float32 is taken for its word only where it is precise enough.
         **options : dict
-            Further arguments of :func:`~skmde.core.solve.solve`.
+            Further arguments of :func:`~skmde.core.solve.solve`; callbacks see iterates in the
+            units of the anchors' values.
         """
         if self._is_quadratic:
             return self._solve_exactly()
@@ -187,39 +195,70 @@ class AnchoredProblem:
         unit, factor = self._unit()
         places = (self.values - center) / unit
         size = np.abs(places).max()
-        if not (_PRECISE[0] < size < _PRECISE[1]):
+        stiffness = self._stiffness() * (unit**2 / factor)
+        if not (_PRECISE[0] < size < _PRECISE[1]) or stiffness.max() > _STIFF:
             dtype = np.float64
-        constraint = Anchored(self._fixed, places)
-        X = np.empty((self._n_all, places.shape[1]))
+        length = (root_mean_square(np.abs(places).ravel()) if self._attracts_only else 1.0) or 1.0
+        X, offset = np.zeros((2, self._n_all, places.shape[1]))
         X[: self.n_items] = (start - center) / unit
         X[self._fixed] = places
-        X = torch.from_numpy(X.astype(dtype)).to(self._device)
+        if self._anchor_weight is not None:
+            offset[self.anchors] = places
 
-        def run(functions, X, steepness=1.0, **options):
+        def run(functions, X, steepness=1.0, callbacks=(), **options):
+            scale = length / np.sqrt(1 + steepness * stiffness)
+            arrays = offset, scale[:, None], X
+            *variables, X = (torch.from_numpy(A.astype(dtype)).to(self._device) for A in arrays)
             pull = steepness * unit**2 / factor
-            objective = self._objective(functions, X.dtype, unit, pull)
-            if not np.isfinite(float(objective.value_and_gradient(X)[0])):
+            objective = Rescaled(self._objective(functions, X.dtype, unit, pull), *variables)
+            Z = objective.from_original(X)
+            value = float(objective.value_and_gradient(Z)[0])
+            if not np.isfinite(value):
                 raise ValueError(
                     "The average distortion is infinite at the starting point, as a barrier is "
                     "where items are too close together. Give an array as init in which they are "
                     "not."
                 )
-            return solve(objective, constraint, X, **options)
+            if self._attracts_only and value > 0:
+                objective.unit = value
+            values, norms = objective.unit * factor, objective.unit * factor / (unit * length)
+
+            def original(Z):
+                X = center + unit * objective.to_original(Z).cpu().double().numpy()
+                X[self._fixed] = self.values
+                return X
+
+            def seen(callback):
+                return lambda state: callback(
+                    SolverState(
+                        state.iteration,
+                        state.value * values,
+                        state.residual_norm * norms,
+                        torch.from_numpy(original(state._X)[: self.n_items]),
+                    )
+                )
+
+            result = solve(
+                objective,
+                Anchored(self._fixed, Z[self._fixed]),
+                Z,
+                callbacks=[seen(callback) for callback in callbacks],
+                **options,
+            )
+            history = result.history.as_arrays()
+            history["value"] *= values
+            history["residual_norm"] *= norms
+            return original(result.X), result.n_iter, history
 
         if self._is_linear:
-            limits = {name: options[name] for name in ("max_iter", "memory_size")}
+            limits = {name: options[name] for name in ("max_iter", "memory_size", "tol")}
             for threshold in (part * size for part in _ROUNDINGS):
-                steepness = 2 * threshold  # of the rounded penalty, beside the linear one
-                tol = steepness * options["tol"]
-                X = run((Huber(float(threshold)), None), X, steepness, tol=tol, **limits).X
-        result = run(self.functions, X, **options)
-        X = center + unit * result.X.cpu().double().numpy()
-        X[self._fixed] = self.values
-        history = result.history.as_arrays()
-        history["value"] *= factor
-        history["residual_norm"] *= factor / unit
+                rounded = Huber(float(threshold)), None
+                places, _, _ = run(rounded, X, 2 * threshold, **limits)  # beside the linear one
+                X = (places - center) / unit
+        X, n_iter, history = run(self.functions, X, **options)
         value, gradient = self._evaluate(X)
-        return self._solution(X, value, gradient, result.n_iter, history)
+        return self._solution(X, value, gradient, n_iter, history)
 
     def _solution(self, X, value, gradient, n_iter, history):
         own = gradient[: self.n_items].copy()
@@ -229,12 +268,31 @@ class AnchoredProblem:
             X[: self.n_items], value, own, self._residual_norm(gradient), n_iter, history
         )
 
+    @property
+    def _attracts_only(self):
+        """Whether penalties, and no repulsion, make the distortion."""
+        return isinstance(self.functions, tuple) and not (self.weights < 0).any()
+
+    def _stiffness(self):
+        """How much the pull at each item outweighs its pairs; 0 for those that are not pulled."""
+        found = np.zeros(self._n_all)
+        if self._anchor_weight is not None:
+            ends, weights = self.edges.ravel(), np.repeat(np.abs(self.weights), 2)
+            degrees = np.bincount(ends, weights, minlength=self._n_all)[self.anchors]
+            typical = degrees.mean() or 1.0
+            found[self.anchors] = self._anchor_weight / np.where(degrees > 0, degrees, typical)
+        return found
+
     def _unit(self):
         """Unit of length of the solver, and what its values are to be multiplied by."""
-        if self.distances is None or self.functions.kernel_parameters() is None:
+        if isinstance(self.functions, Loss):
+            function, lengths = self.functions, self.distances
+        elif self._attracts_only:
+            function, lengths = self.functions[0], np.abs(self.values - self.center).ravel()
+        else:
             return 1.0, 1.0
-        degree, size = self.functions.degree, root_mean_square(self.distances)
-        if degree is None or not size > 0:
+        degree, size = function.degree, root_mean_square(lengths)
+        if degree is None or function.kernel_parameters() is None or not size > 0:
             return 1.0, 1.0
         with np.errstate(over="ignore", under="ignore"):
             return size, float(np.float64(size) ** degree)
@@ -283,4 +341,5 @@ class AnchoredProblem:
         """Frobenius norm of the rows of free items."""
         free = np.ones(len(gradient), dtype=bool)
         free[self._fixed] = False
-        return float(np.linalg.norm(gradient[free]))
+        largest = np.abs(gradient[free]).max(initial=0.0) or 1.0
+        return float(largest * np.linalg.norm(gradient[free] / largest))

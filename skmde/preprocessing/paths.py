@@ -15,6 +15,7 @@ edges (monograph, section 4.3.2).
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 from numbers import Integral, Real
@@ -29,6 +30,7 @@ from skmde.preprocessing._adjacency import as_adjacency, is_unweighted
 from skmde.preprocessing._bfs import KEEP_ALL, Searcher, priorities
 from skmde.preprocessing._random import distinct_integers, private_generator
 from skmde.preprocessing._reachable_pairs import Kept, Numbering
+from skmde.preprocessing._workers import end_with
 
 __all__ = ["ShortestPaths", "shortest_paths"]
 
@@ -250,6 +252,7 @@ class _Dijkstra:
         chunks = self._chunks(np.flatnonzero(np.diff(starts)).astype(np.int32))
         tasks = (
             delayed(_look_up)(
+                os.getpid(),
                 self._adjacency,
                 sources,
                 np.diff(starts)[sources],
@@ -268,7 +271,8 @@ class _Dijkstra:
     def _selections(self, numbering, limit, priority):
         chunks = self._chunks(numbering.sources)
         tasks = (
-            delayed(_select)(self._adjacency, sources, limit, *priority()) for sources in chunks
+            delayed(_select)(os.getpid(), self._adjacency, sources, limit, *priority())
+            for sources in chunks
         )
         return self._results(tasks, chunks)
 
@@ -279,21 +283,24 @@ class _Dijkstra:
 
     def _results(self, tasks, chunks):
         """Pairs of a chunk and its result, as they come in order."""
-        results = Parallel(n_jobs=self._n_jobs, return_as="generator")(tasks)
+        n_jobs = self._n_jobs if len(chunks) > 1 else 1
+        results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
         with _progress(self._verbose, sum(map(len, chunks))) as advance:
             for sources, result in zip(chunks, results, strict=True):
                 yield sources, result
                 advance(len(sources))
 
 
-def _look_up(adjacency, sources, counts, targets):
+def _look_up(caller, adjacency, sources, counts, targets):
     """Lengths from each source to its `counts` targets."""
+    end_with(caller)
     table = dijkstra(adjacency, directed=True, indices=sources)
     return table[np.repeat(np.arange(len(sources)), counts), targets]
 
 
-def _select(adjacency, sources, limit, keys, threshold):
+def _select(caller, adjacency, sources, limit, keys, threshold):
     """Counts, targets ``j > i`` and lengths of each source's pairs of sufficient priority."""
+    end_with(caller)
     table = dijkstra(adjacency, directed=True, indices=sources, limit=limit)
     rows, targets = np.nonzero(np.isfinite(table) & (np.arange(len(table[0])) > sources[:, None]))
     targets = targets.astype(np.int32)

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from labels import label
 from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import kneighbors_graph
 
 import skmde
-from skmde import MDE, Anchored, AnchoredMDE, Barrier
+from skmde import MDE, Anchored, AnchoredMDE, Barrier, Log1p, Power
 from skmde.core.anchored_quadratic import place_quadratic
 
 ROOT = Path(skmde.__file__).parent.parent
@@ -169,6 +170,24 @@ def test_units_of_the_pairs_do_not_matter(params):
     large = fit(factor * X80, y, **params, max_iter=10).embedding_
     unit = factor if "loss" in params else 1.0
     np.testing.assert_allclose(large / unit, small, atol=1e-5 * np.abs(small).max())
+
+
+@pytest.mark.parametrize("penalty", ["linear", "cubic", Power(1.5)], ids=label)
+@pytest.mark.parametrize("unit", [1e-90, 1e-8, 1e-3, 1e5, 1e90])
+def test_units_of_the_places_do_not_matter(penalty, unit):
+    expected = fit(attractive_penalty=penalty)
+    found = fit(X80, unit * Y80, attractive_penalty=penalty)
+    assert found.n_iter_ == pytest.approx(expected.n_iter_, rel=0.2)
+    np.testing.assert_allclose(found.embedding_ / unit, expected.embedding_, atol=1e-3)
+    factor = unit ** {"linear": 1, "cubic": 3}.get(penalty, 1.5)
+    assert found.distortion_ == pytest.approx(factor * expected.distortion_, rel=1e-4)
+
+
+def test_small_places_are_solved_as_closely_under_a_penalty_with_a_scale():
+    # log(1 + d^3) is all but the cubic penalty there
+    found = fit(X80, 1e-4 * Y80, attractive_penalty=Log1p(3.0))
+    expected = fit(X80, 1e-4 * Y80, attractive_penalty="cubic")
+    np.testing.assert_allclose(found.embedding_, expected.embedding_, atol=1e-8)
 
 
 def test_a_float32_graph_of_data_keeps_its_dtype():
