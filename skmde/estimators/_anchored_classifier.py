@@ -201,6 +201,9 @@ class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
         self.label_distributions_ = _probabilities(estimator.embedding_)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
 
+    def _is_compact(self):
+        return self.embedding_estimator_._is_compact()
+
     def compact(self) -> Self:
         """Forget the training data; see :meth:`AnchoredMDE.compact`.
 

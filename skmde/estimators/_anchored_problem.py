@@ -216,8 +216,8 @@ class AnchoredProblem:
             if not np.isfinite(value):
                 raise ValueError(
                     "The average distortion is infinite at the starting point, as a barrier is "
-                    "where items are too close together. Give an array as init in which they are "
-                    "not."
+                    "where items are too close together. Take a penalty that is finite there, or "
+                    "give `fit` an array as init in which they are apart."
                 )
             if self._attracts_only and value > 0:
                 objective.unit = value

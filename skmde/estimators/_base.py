@@ -83,10 +83,19 @@ class InputMixin:
             n = X.shape[0]
             check_magnitude(X, "weights of the graph")
         else:
+            self._refuse_networkx(X)
             return self._validated(X, reset=True)
         self.n_features_in_ = n
         self.__dict__.pop("feature_names_in_", None)
         return X
+
+    def _refuse_networkx(self, X):
+        if is_networkx(X):
+            raise ValueError(
+                f"X is a networkx graph, which this {type(self).__name__} does not take, as it "
+                "cannot tell what its weights mean. Pass its matrix, "
+                "networkx.to_scipy_sparse_array(X), where weights or distances are asked for."
+            )
 
     def _checked_unseen(self, X):
         """X as `transform` takes it, checked."""
@@ -106,8 +115,11 @@ class InputMixin:
     # the attribute that knows the training data
     _source: str
 
+    def _is_compact(self):
+        return not hasattr(self, self._source)
+
     def _check_not_compact(self):
-        if not hasattr(self, self._source):
+        if self._is_compact():
             raise ValueError(
                 f"This {type(self).__name__} has forgotten its training data, as compact() was "
                 "called, so it takes no unseen samples. Fit it again, or keep a copy that is not "

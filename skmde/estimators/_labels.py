@@ -32,7 +32,10 @@ def known_labels(y, n_samples):
     ValueError
         If these are no labels, or none is known.
     """
-    y = column_or_1d(as_host_array(y), warn=True)
+    y = as_host_array(y)
+    if hasattr(y, "to_list") and not isinstance(y.dtype, np.dtype):
+        y = np.array(y.to_list(), dtype=object)  # of which others would make floats
+    y = column_or_1d(y, warn=True)
     if len(y) != n_samples:
         raise ValueError(
             f"X and y have inconsistent numbers of samples: {n_samples} and {len(y)}. Samples "

@@ -183,6 +183,7 @@ class MatrixDistances:
         """Distances from some items to all: path lengths if some are not given."""
         if not sp.issparse(self._matrix):
             rows = self._matrix[items].astype(np.float64)
+            rows[np.arange(len(items)), items] = 0.0  # whatever is stored there
             if np.isfinite(rows).all():
                 return rows
             self._matrix, _ = as_adjacency(_finiteentries_at(self._matrix), quantity="distance")

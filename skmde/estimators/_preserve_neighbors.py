@@ -284,9 +284,20 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         ConvergenceWarning
             If the solver found no finite solution.
         """
+        unknown = fit_params.keys() - {"sample_weight"}
+        if unknown:
+            raise TypeError(
+                f"{type(self).__name__}.fit() got unexpected keyword arguments {sorted(unknown)}; "
+                "beside X and y it takes sample_weight."
+            )
         with self._all_or_nothing():
             self._fit(X, y, **fit_params)
         return self
+
+    @property
+    def min_dist(self) -> None:
+        """None, as there is no least distance; ``umap.plot`` asks, and writes it below plots."""
+        return None
 
     def _fit(self, X, y=None, sample_weight=None):
         random_state = self._random_state()

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
+from sklearn.metrics.pairwise import kernel_metrics
 
 from skmde._device import cpu_by_default
 from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
@@ -201,7 +202,7 @@ class QuadraticMDE(BaseEmbedding):
         "metric": [str, callable],
         "metric_params": [dict, None],
         "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
-        "kernel": [str, callable],
+        "kernel": [StrOptions({*kernel_metrics(), "precomputed"}), callable],
         "gamma": [Interval(Real, 0, None, closed="left"), None],
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],

@@ -104,6 +104,8 @@ class KernelProblem(GramProblem):
         shift = isinstance(kernel, str) and kernel in _SHIFT_FREE and not sp.issparse(X)
         self._scaling = Scaling.fit(X, shift=shift, scale=False)
         self._X = None if self._is_given() else self._placed(X)
+        if self._X is X:
+            self._X = X.copy()  # unseen rows are compared with what was fitted
         K = _symmetric(self._products(X))
         # so that squares of products are finite
         self._largest = float(np.abs(K).max()) or 1.0

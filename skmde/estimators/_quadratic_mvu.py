@@ -77,10 +77,13 @@ class UnfoldingProblem(GramProblem):
         if n_parts > 1:  # they could be moved apart without end
             between, gaps = bridges(X, labels, metric, metric_params, n_jobs)
             edges, lengths = np.concatenate([edges, between]), np.concatenate([lengths, gaps])
-        unit = float(np.sqrt(np.mean(lengths**2))) or 1.0
-        K = widest_gram((lengths / unit) ** 2, edges, neighbors.n_items, verbose)
+        unit, n = float(np.sqrt(np.mean(lengths**2))), neighbors.n_items
+        if unit > 0:
+            K = widest_gram((lengths / unit) ** 2, edges, n, verbose)
+        else:  # neighbours coincide, and so does all that they join
+            K, unit = np.zeros((n, n)), 1.0
         super().__init__(K, unit**2, n_jobs)
-        self.rounding = _PRECISION * self.form.bound
+        self.rounding = max(self.rounding, _PRECISION * self.form.bound)
 
     def place(self, X, embedding, eigenvalues):
         return self._reconstruction.place(X, embedding)

@@ -541,3 +541,16 @@ def test_one_callback_needs_no_list():
     problem.embed(random_state=0, callbacks=lambda state: state.iteration == 2)
     assert problem.result.n_iter == 2
     problem.embed(random_state=0, callbacks=None, max_iter=1)
+
+
+def test_items_that_run_away_for_want_of_a_minimum_are_reported():
+    problem = MDE(
+        3,
+        2,
+        [[0, 1], [1, 2]],
+        push_and_pull("linear", "quadratic"),
+        weights=np.array([1.0, -1.0]),
+    )
+    with pytest.warns(ConvergenceWarning, match="move apart without end.*less repulsion"):
+        X = problem.embed(tol=0, max_iter=1000, random_state=0)
+    assert bool(torch.isfinite(X).all())

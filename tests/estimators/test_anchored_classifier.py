@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 import torch
@@ -226,3 +227,25 @@ def test_neighbour_tables_and_networkx_graphs_are_input():
     np.testing.assert_allclose(by_graph.label_distributions_, by_rows.label_distributions_)
     with pytest.raises(ValueError, match="not a graph"):
         by_graph.predict(from_numpy_array(graph))
+
+
+def test_labels_with_a_type_for_missing_ones_keep_theirs():
+    X, rest = np.random.default_rng(0).standard_normal((60, 3)), [None] * 58
+    for y, classes in (
+        (pd.Series([0, 1, *rest], dtype="Int64"), np.array([0, 1])),
+        (pd.Series([0, 1] * 30, dtype="Int64"), np.array([0, 1])),
+        (pd.Series(["a", "b", *rest], dtype="string"), np.array(["a", "b"], dtype=object)),
+        (pd.Series(["a", "b"] * 30, dtype="category"), np.array(["a", "b"], dtype=object)),
+        (pl.Series([3, 5, *rest]), np.array([3, 5])),
+    ):
+        found = AnchoredClassifier().fit(X, y)
+        np.testing.assert_array_equal(found.classes_, classes)
+        assert found.classes_.dtype == classes.dtype
+        assert found.predict(X[:2]).tolist() == classes.tolist()
+
+
+def test_a_compact_classifier_says_so():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    classifier = AnchoredClassifier().fit(X, np.arange(60) % 3).compact()
+    with pytest.raises(ValueError, match="This AnchoredClassifier has forgotten"):
+        classifier.predict(X[:2])

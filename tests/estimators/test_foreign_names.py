@@ -56,3 +56,19 @@ def test_each_argument_of_scikit_learns_is_ours_or_answered(peer):
     ours |= set(inspect.signature(QuadraticMDE).parameters)
     for name in inspect.signature(peer).parameters:
         assert name in known or name in ours, name
+
+
+UMAPS = """n_neighbors n_components metric metric_kwds output_metric output_metric_kwds n_epochs
+learning_rate init min_dist spread low_memory n_jobs set_op_mix_ratio local_connectivity
+repulsion_strength negative_sample_rate transform_queue_size a b random_state angular_rp_forest
+target_n_neighbors target_metric target_metric_kwds target_weight transform_seed transform_mode
+force_approximation_algorithm verbose tqdm_kwds unique densmap dens_lambda dens_frac dens_var_shift
+output_dens disconnection_distance precomputed_knn""".split()
+
+
+@pytest.mark.parametrize("name", UMAPS)
+def test_each_argument_of_umap_is_ours_or_answered(name):
+    if name in inspect.signature(PreserveNeighbors).parameters:
+        return
+    with pytest.raises(TypeError, match=f"{name!r}: (use|there is no such thing here, as)"):
+        PreserveNeighbors(**{name: 1})

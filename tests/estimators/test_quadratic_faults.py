@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -371,3 +372,35 @@ def test_in_a_grid_search(X):
         pipe = make_pipeline(QuadraticMDE(random_state=0, **settings), KNeighborsClassifier())
         search = GridSearchCV(pipe, {"quadraticmde__n_components": [1, 2]}, cv=3, n_jobs=1)
         assert search.fit(given, y).best_score_ > 0.8
+
+
+@pytest.mark.parametrize("weights", ALL)
+def test_rows_that_the_caller_writes_over_do_not_count(weights, X):
+    rows = X.copy()
+    estimator = fit_quietly(rows, weights=weights)
+    expected = estimator.transform(X[:5] + 0.1)
+    rows[:] = 0
+    np.testing.assert_array_equal(estimator.transform(X[:5] + 0.1), expected)
+
+
+def test_kernels_are_named(X):
+    with pytest.raises(ValueError, match=r"The 'kernel' parameter .*'rbf'.*Got 'gaussian'"):
+        QuadraticMDE(weights="kernel_pca", kernel="gaussian").fit(X)
+
+
+@pytest.mark.parametrize("stored", [7.0, np.inf])
+@pytest.mark.parametrize("weights", ["classical_mds", "isomap", "laplacian"])
+def test_what_is_on_the_diagonal_of_distances_does_not_count(weights, stored, X):
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    settings = {"weights": weights, "metric": "precomputed"}
+    expected = fit_quietly(D, **settings).embedding_
+    D[[0, 5], [0, 5]] = stored
+    np.testing.assert_array_equal(fit_quietly(D, **settings).embedding_, expected)
+
+
+def test_a_networkx_graph_is_refused_with_advice():
+    graph = nx.karate_club_graph()
+    for settings in ({"weights": "precomputed"}, {"metric": "precomputed"}):
+        with pytest.raises(ValueError, match=r"networkx graph.*to_scipy_sparse_array"):
+            QuadraticMDE(**settings).fit(graph)
+    fit_quietly(nx.to_scipy_sparse_array(graph), weights="precomputed")

@@ -183,3 +183,14 @@ def test_a_rigid_frame_that_ends_too_early_warns(monkeypatch):
 def test_samples_that_are_all_the_same_stay_so(solver):
     edges = np.stack([np.arange(99), np.arange(1, 100)], axis=1)
     np.testing.assert_array_equal(widest_gram(np.zeros(99), edges, 100), 0)
+
+
+def test_items_that_coincide_have_no_direction(solver):
+    for X, params in (
+        (np.ones((20, 3)), {}),
+        (1.0 + np.random.default_rng(0).random((20, 3)), {"metric": "jaccard"}),  # all true
+    ):
+        with pytest.warns(UserWarning, match="Only 0 eigenvalues are usable"):
+            estimator = QuadraticMDE(weights="mvu", n_neighbors=4, **params).fit(X)
+        np.testing.assert_array_equal(estimator.embedding_, 0)
+        np.testing.assert_array_equal(estimator.transform(X[:3]), 0)

@@ -97,9 +97,9 @@ def test_stiff_pulls_are_solved_like_fixed_places(params, weight):
     hard = AnchoredMDE(random_state=0, **params).fit(X, Y)
     stiff = clone(hard).set_params(anchor_weight=weight).fit(X, Y)
     assert stiff.n_iter_ <= 2 * hard.n_iter_ + 20
-    assert np.abs(stiff.embedding_[ANCHORS] - VALUES).max() < 30 / weight + 1e-8
+    assert np.abs(stiff.embedding_[ANCHORS] - VALUES).max() < 100 / weight + 1e-8
     if not {"loss", "repulsive_penalty"} & params.keys():  # one minimum
-        np.testing.assert_allclose(stiff.embedding_, hard.embedding_, atol=30 / weight + 1e-3)
+        np.testing.assert_allclose(stiff.embedding_, hard.embedding_, atol=100 / weight + 1e-3)
 
 
 def test_quadratic_pull_is_a_pair_with_a_fixed_sample():

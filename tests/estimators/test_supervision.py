@@ -242,3 +242,10 @@ def test_support_of_copies_and_of_samples_without_neighbours():
     estimator = PreserveNeighbors(random_state=0, metric="precomputed").fit(D)
     support = estimator.score_samples(np.stack([D[0], 100 * D[1], np.full(60, np.inf)]))
     assert support[0] == 1 and support[1] < 0.02 and support[2] == 0
+
+
+def test_fit_takes_no_other_argument():
+    with pytest.raises(
+        TypeError, match=r"fit.*'sample_weights'.*takes sample_weight"
+    ):
+        PreserveNeighbors().fit(np.eye(5), sample_weights=np.ones(5))

@@ -7,18 +7,12 @@ from matplotlib.colors import to_hex
 
 from skmde import PreserveNeighbors
 
-# umap-learn writes min_dist below its pictures and reads it from what it is given.
-reads_min_dist = pytest.mark.xfail(
-    raises=AttributeError, reason="umap.plot reads min_dist, which the estimator does not have"
-)
-
 
 @pytest.fixture(scope="module")
 def mapper(digits):
     return PreserveNeighbors(n_neighbors=10, random_state=0).fit(digits[0])
 
 
-@reads_min_dist
 def test_points_are_drawn_where_the_estimator_put_them(mapper, digits):
     ax = umap.plot.points(mapper, labels=digits[1])
     (drawn,) = ax.collections
@@ -27,7 +21,6 @@ def test_points_are_drawn_where_the_estimator_put_them(mapper, digits):
     assert "n_neighbors=10" in ax.texts[0].get_text()
 
 
-@reads_min_dist
 def test_points_of_unseen_rows_and_another_metric(digits):
     X, _ = digits
     mapper = PreserveNeighbors(n_neighbors=10, metric="cosine", random_state=0).fit(X[:500])
@@ -37,13 +30,11 @@ def test_points_of_unseen_rows_and_another_metric(digits):
     assert "metric=cosine" in ax.texts[0].get_text()
 
 
-@reads_min_dist
 def test_more_points_than_pixels_are_shaded(mapper):
     ax = umap.plot.points(mapper, width=60, height=60)
     assert len(ax.images) == 1
 
 
-@reads_min_dist
 def test_neighbours_are_drawn_as_edges(mapper):
     ax = umap.plot.connectivity(mapper, show_points=True)
     assert len(ax.images) == 1
