@@ -245,7 +245,5 @@ def test_support_of_copies_and_of_samples_without_neighbours():
 
 
 def test_fit_takes_no_other_argument():
-    with pytest.raises(
-        TypeError, match=r"fit.*'sample_weights'.*takes sample_weight"
-    ):
+    with pytest.raises(TypeError, match=r"fit.*'sample_weights'.*takes sample_weight"):
         PreserveNeighbors().fit(np.eye(5), sample_weights=np.ones(5))
