@@ -1,10 +1,15 @@
 """What a solve prints: a bar or lines if asked for, else nothing at all."""
 
 import builtins
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import skmde
 from skmde import MDE
 
 EDGES = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])
@@ -60,3 +65,47 @@ def test_progress_does_not_stop_the_solve_and_users_callbacks_still_do(capsys):
     solved = problem()
     solved.embed(random_state=0, tol=0.0, verbose=1, callbacks=[lambda s: s.iteration == 3])
     assert solved.result.n_iter == 3
+
+
+def in_terminal(verbose):
+    """What a process whose output is a terminal writes there in a solve."""
+    pty = pytest.importorskip("pty")
+    termios = pytest.importorskip("termios")
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 100))  # or there would be no room for a bar
+    code = (
+        "import numpy as np; from skmde import PreserveNeighbors; "
+        "X = np.random.default_rng(0).standard_normal((80, 4)); "
+        f"PreserveNeighbors(max_iter=20, tol=0, random_state=0, verbose={verbose}).fit(X)"
+    )
+    root = str(Path(skmde.__file__).parent.parent)
+    subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "PYTHONPATH": root},
+    )
+    os.close(theirs)
+    written = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            written += chunk
+    except OSError:  # what Linux says at the end
+        pass
+    os.close(ours)
+    return written.decode()
+
+
+def test_a_bar_stays_on_one_line_of_a_terminal():
+    pytest.importorskip("tqdm")
+    written = in_terminal(verbose=1)
+    assert written.count("\n") == 1 and written.endswith("\n")
+    frames = written.split("\r")
+    assert any("0/20" in frame for frame in frames)
+    assert any("20/20" in frame and "residual=" in frame for frame in frames[-3:])
+
+
+def test_nothing_is_written_to_a_terminal_by_default():
+    assert in_terminal(verbose=0) == ""

@@ -110,3 +110,13 @@ def test_monitor_of_scores_and_pipeline():
     log = monitor.get_logs(select="most_recent") if hasattr(monitor, "get_logs") else None
     assert log is not None
     assert pipeline[-1].n_iter_ > 1
+
+
+@CASE
+def test_progress_bar_of_scikit_learn(name, capsys):
+    pytest.importorskip("rich")
+    estimator, y = CASES[name]
+    clone(estimator).set_callbacks(callback.ProgressBar()).fit(X, y)
+    out = capsys.readouterr().out
+    assert f"{type(estimator).__name__} - fit" in out
+    assert "100%" in out
