@@ -109,7 +109,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
     tol : float, default=1e-5
         The solve ends when the Frobenius norm of the gradient of the free samples is at most this:
         under attraction alone in units in which the anchors' places have size 1 and the distortion
-        is 1 at the start, with a loss in those in which the distances have.
+        of the quadratic solution is 1, with a loss in those in which the distances have size 1.
     memory_size : int, default=10
         Number of past steps that the quasi-Newton matrix is built from.
     random_state : int, RandomState instance or None, default=None

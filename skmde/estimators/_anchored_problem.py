@@ -65,6 +65,32 @@ class AnchoredSolution(NamedTuple):
     history: dict
 
 
+class _Frame(NamedTuple):
+    """What a solver sees of places: relative to the center, in some unit, divided by a length.
+
+    Attributes
+    ----------
+    center : ndarray of shape (m,)
+    unit, factor : float
+        Unit of length, and what the distortion in it is to be multiplied by.
+    places, offset : ndarrays of shape (n_anchors, m) and (n_items, m)
+        The anchors' places, and from where each item's variables are counted.
+    size, length : float
+        Of the largest place, and of a typical one if the solver is to see it as 1.
+    is_moderate : bool
+        Whether float32 does it.
+    """
+
+    center: np.ndarray
+    unit: float
+    factor: float
+    places: np.ndarray
+    offset: np.ndarray
+    size: float
+    length: float
+    is_moderate: bool
+
+
 class AnchoredProblem:
     """Pairs, functions and anchors.
 
@@ -118,6 +144,7 @@ class AnchoredProblem:
             self._fixed = n_items + np.arange(len(anchors))
         self.edges, self.weights, self.distances = edges, weights, distances
         self._device, self._n_jobs = device, n_jobs
+        self._placement = None
 
     @property
     def _n_all(self):
@@ -138,12 +165,15 @@ class AnchoredProblem:
 
     def place_quadratic(self):
         """Where the quadratic penalty would put the items that attract each other."""
-        attract = self.weights > 0
-        edges, weights = self.edges[attract], self.weights[attract]
-        if self._anchor_weight is not None:
-            edges = np.concatenate([edges, self._pulls()])
-            weights = np.append(weights, np.full(len(self.anchors), self._anchor_weight))
-        return place_quadratic(edges, weights, self._n_all, self._fixed, self.values)
+        if self._placement is None:
+            attract = self.weights > 0
+            edges, weights = self.edges[attract], self.weights[attract]
+            if self._anchor_weight is not None:
+                edges = np.concatenate([edges, self._pulls()])
+                weights = np.append(weights, np.full(len(self.anchors), self._anchor_weight))
+            placement = place_quadratic(edges, weights, self._n_all, self._fixed, self.values)
+            self._placement = placement
+        return self._placement
 
     def _solve_exactly(self):
         """The solution under the quadratic penalty alone."""
@@ -190,83 +220,89 @@ class AnchoredProblem:
         """
         if self._is_quadratic:
             return self._solve_exactly()
-        start = start() if callable(start) else start
-        center = self.center
-        unit, factor = self._unit()
-        places = (self.values - center) / unit
-        size = np.abs(places).max()
-        stiffness = self._stiffness() * (unit**2 / factor)
-        if not (_PRECISE[0] < size < _PRECISE[1]) or stiffness.max() > _STIFF:
+        X = start() if callable(start) else start
+        frame = self._frame()
+        if not frame.is_moderate:
             dtype = np.float64
-        length = (root_mean_square(np.abs(places).ravel()) if self._attracts_only else 1.0) or 1.0
-        X, offset = np.zeros((2, self._n_all, places.shape[1]))
-        X[: self.n_items] = (start - center) / unit
-        X[self._fixed] = places
-        if self._anchor_weight is not None:
-            offset[self.anchors] = places
-
-        def run(functions, X, steepness=1.0, callbacks=(), **options):
-            scale = length / np.sqrt(1 + steepness * stiffness)
-            arrays = offset, scale[:, None], X
-            *variables, X = (torch.from_numpy(A.astype(dtype)).to(self._device) for A in arrays)
-            pull = steepness * unit**2 / factor
-            objective = Rescaled(self._objective(functions, X.dtype, unit, pull), *variables)
-            Z = objective.from_original(X)
-            value = float(objective.value_and_gradient(Z)[0])
-            if not np.isfinite(value):
-                raise ValueError(
-                    "The average distortion is infinite at the starting point, as a barrier is "
-                    "where items are too close together. Take a penalty that is finite there, or "
-                    "give `fit` an array as init in which they are apart."
-                )
-            if self._attracts_only and value > 0:
-                objective.unit = value
-            values, norms = objective.unit * factor, objective.unit * factor / (unit * length)
-
-            def original(Z):
-                X = center + unit * objective.to_original(Z).cpu().double().numpy()
-                X[self._fixed] = self.values
-                return X
-
-            def seen(callback):
-                return lambda state: callback(
-                    SolverState(
-                        state.iteration,
-                        state.value * values,
-                        state.residual_norm * norms,
-                        torch.from_numpy(original(state._X)[: self.n_items]),
-                    )
-                )
-
-            result = solve(
-                objective,
-                Anchored(self._fixed, Z[self._fixed]),
-                Z,
-                callbacks=[seen(callback) for callback in callbacks],
-                **options,
-            )
-            history = result.history.as_arrays()
-            history["value"] *= values
-            history["residual_norm"] *= norms
-            return original(result.X), result.n_iter, history
-
         if self._is_linear:
             limits = {name: options[name] for name in ("max_iter", "memory_size", "tol")}
-            for threshold in (part * size for part in _ROUNDINGS):
-                rounded = Huber(float(threshold)), None
-                places, _, _ = run(rounded, X, 2 * threshold, **limits)  # beside the linear one
-                X = (places - center) / unit
-        X, n_iter, history = run(self.functions, X, **options)
+            for threshold in (float(part * frame.size) for part in _ROUNDINGS):
+                # relative to the linear penalty the rounded one is multiplied by twice that
+                rounded = Huber(threshold), None
+                X, _, _ = self._run(frame, rounded, X, dtype, pull=2 * threshold, **limits)
+        X, n_iter, history = self._run(frame, self.functions, X, dtype, **options)
         value, gradient = self._evaluate(X)
         return self._solution(X, value, gradient, n_iter, history)
 
+    def _run(self, frame, functions, start, dtype, pull=1.0, callbacks=(), **options):
+        """Places of all items, number of iterations and history of a solve."""
+        center, unit = frame.center, frame.unit
+        X = np.empty((self._n_all, len(center)))
+        X[: len(start)] = (start - center) / unit
+        X[self._fixed] = frame.places
+        pull *= unit**2 / frame.factor
+        scale = frame.length / np.sqrt(1 + pull * self._stiffness())
+        arrays = frame.offset, scale[:, None], X
+        offset, scale, X = (torch.from_numpy(A.astype(dtype)).to(self._device) for A in arrays)
+        objective = Rescaled(self._objective(functions, X.dtype, unit, pull), offset, scale)
+        Z = objective.from_original(X)
+        if not np.isfinite(float(objective.value_and_gradient(Z)[0])):
+            raise ValueError(
+                "The average distortion is infinite at the starting point, as a barrier is where "
+                "items are too close together. Take a penalty that is finite there, or give `fit` "
+                "an array as init in which they are apart."
+            )
+        if self._attracts_only:
+            X[: self.n_items] = torch.from_numpy(
+                (self.place_quadratic().X[: self.n_items] - center) / unit
+            )
+            value = float(objective.value_and_gradient(objective.from_original(X))[0])
+            objective.unit = value if 0 < value < np.inf else 1.0
+        values = objective.unit * frame.factor
+        norms = values / (unit * frame.length)
+
+        def original(Z):
+            X = center + unit * objective.to_original(Z).cpu().double().numpy()
+            X[self._fixed] = self.values
+            return X
+
+        def state_of(state):
+            X = torch.from_numpy(original(state._X)[: self.n_items])
+            value, norm = state.value * values, state.residual_norm * norms
+            return SolverState(state.iteration, value, norm, X)
+
+        result = solve(
+            objective,
+            Anchored(self._fixed, Z[self._fixed]),
+            Z,
+            callbacks=[lambda state, f=f: f(state_of(state)) for f in callbacks],
+            **options,
+        )
+        history = result.history.as_arrays()
+        history["value"] *= values
+        history["residual_norm"] *= norms
+        return original(result.X), result.n_iter, history
+
+    def _frame(self):
+        center = self.center
+        unit, factor = self._unit()
+        places = (self.values - center) / unit
+        offset = np.zeros((self._n_all, places.shape[1]))
+        if self._anchor_weight is not None:
+            offset[self.anchors] = places
+        size = float(np.abs(places).max())
+        length = root_mean_square(np.abs(places).ravel()) if self._attracts_only else 1.0
+        stiffest = self._stiffness().max() * unit**2 / factor
+        moderate = _PRECISE[0] < size < _PRECISE[1] and stiffest < _STIFF
+        return _Frame(center, unit, factor, places, offset, size, length or 1.0, moderate)
+
     def _solution(self, X, value, gradient, n_iter, history):
+        """X and all that is known of it, for the items."""
         own = gradient[: self.n_items].copy()
         if self._anchor_weight is not None:
             own[self.anchors] += gradient[self._fixed]  # minus the pull's
-        return AnchoredSolution(
-            X[: self.n_items], value, own, self._residual_norm(gradient), n_iter, history
-        )
+        norm = self._residual_norm(gradient)
+        return AnchoredSolution(X[: self.n_items], value, own, norm, n_iter, history)
 
     @property
     def _attracts_only(self):
