@@ -21,6 +21,7 @@ from skmde.losses import NAMED as LOSSES
 from skmde.penalties import PENALTIES
 
 N_UNSEEN = 4
+ARRAYS = {"array": 1.0, "huge array": 1e40, "tiny array": 1e-40}  # starting points, and their size
 ESTIMATORS = [
     "PreserveNeighbors",
     "PreserveDistances",
@@ -81,9 +82,10 @@ class Recipe:
     def make(self):
         """The estimator, not fitted."""
         params = dict(self.params)
-        if params.get("init") == "array":
+        if params.get("init") in ARRAYS:
             m = params.get("n_components", 2) or 2
-            params["init"] = self._unit() * self._rng(1).standard_normal((self.n, m))
+            size = self._unit() * ARRAYS[params["init"]]
+            params["init"] = size * self._rng(1).standard_normal((self.n, m))
         if params.get("constraint") == "anchored":
             m = params.get("n_components", 2)
             params["constraint"] = skmde.Anchored(*self.anchors(m))
@@ -285,7 +287,7 @@ def parameters(estimator, n):
             repulsive_fraction=st.sampled_from([None, 0.01, 0.5, 3.0]),
             constraint=constraint,
             target_weight=st.sampled_from([0.0, 0.5]),
-            init=st.sampled_from(["quadratic", "pca", "random", "array"]),
+            init=st.sampled_from(["quadratic", "pca", "random", *ARRAYS]),
             **_input(n),
             **_solver(),
         )
@@ -298,7 +300,7 @@ def parameters(estimator, n):
             max_path_length=st.sampled_from([None, None, 1e-6, 2.0]),
             max_pairs=st.sampled_from([1, 5, 50, np.inf]),
             constraint=constraint,
-            init=st.sampled_from(["classical", "pca", "random", "array"]),
+            init=st.sampled_from(["classical", "pca", "random", *ARRAYS]),
             **given,
             **_solver(),
         )
@@ -324,7 +326,7 @@ def parameters(estimator, n):
             repulsive_penalty=repulsive,
             loss=st.one_of(st.none(), ANY_LOSS),
             anchor_weight=st.sampled_from([None, 1e-3, 1.0, 1e3]),
-            init=st.sampled_from(["auto", "random", "array"]),
+            init=st.sampled_from(["auto", "random", *ARRAYS]),
             **_input(n),
             **_solver(),
         )

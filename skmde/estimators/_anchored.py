@@ -37,7 +37,7 @@ from skmde.estimators._base import (
 )
 from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._growing import GrowingMixin
-from skmde.estimators._init import checked_start, separate_coincident
+from skmde.estimators._init import check_not_wild, checked_start, separate_coincident
 from skmde.estimators._known_places import known_places
 from skmde.estimators._neighbor_pairs import NeighborPairs
 from skmde.estimators._original_distances import original_distances
@@ -492,6 +492,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         if not isinstance(self.init, str):
             shape = problem.n_items, problem.values.shape[1]
             start = checked_start(as_host_array(self.init), *shape)
+            delta = problem.values if problem.distances is None else problem.distances
+            check_not_wild(start, problem.values, delta)
         elif self.init == "random":
             start = random_start(problem, rng)
         elif self.loss is not None:

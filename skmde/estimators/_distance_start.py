@@ -65,6 +65,8 @@ def sized(X, pairs):
 def sized_if_wild(X, pairs):
     """X, which the user gave; if its size is far off that of the distances, brought to it."""
     factor = _factor(X, pairs)
+    if not pairs.distances.any():  # any size is as good
+        factor = 1 / (np.abs(X).max(initial=0.0) or 1.0)
     return X if 1e-3 < factor < 1e3 else X * factor
 
 

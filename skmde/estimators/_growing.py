@@ -9,7 +9,7 @@ import numpy as np
 
 from skmde._sklearn_compat import check_is_fitted
 from skmde._typing import Data
-from skmde.estimators._base import InputMixin
+from skmde.estimators._base import InputMixin, as_output
 from skmde.exceptions import ConvergenceWarning
 from skmde.preprocessing._adjacency import is_networkx
 
@@ -108,4 +108,4 @@ class GrowingMixin(InputMixin):
     def _joined(self, solution):
         """The embedding with the old rows as they were, bit for bit."""
         old = self.embedding_
-        return np.concatenate([old, solution.X[len(old) :].astype(old.dtype)])
+        return np.concatenate([old, as_output(solution.X[len(old) :], old)])

@@ -13,6 +13,7 @@ from skmde.estimators._pca import principal_scores
 from skmde.preprocessing._random import private_generator
 from skmde.preprocessing.graphs import connected_components, pack_components
 
+_WILD = 1e15  # times what is given: squares are beyond what float32 does
 _WORK = 2e8  # stored entries times steps: a second or two
 
 
@@ -92,6 +93,17 @@ def checked_start(init, n_samples, n_components):
             "starting point by name."
         )
     return start
+
+
+def check_not_wild(start, *given):
+    """An error if a start is too far off the numbers that are given to be computed with."""
+    largest = np.abs(start).max()
+    size = max(float(np.abs(numbers).max(initial=0.0)) for numbers in given)
+    if largest > _WILD * (size or 1.0):
+        raise ValueError(
+            f"init reaches as far as {largest:.3g}, but the distances or places that are given, "
+            f"at most {size:.3g}; give a starting point of their size."
+        )
 
 
 def given_start(init, n_samples, n_components, *, movable=True):

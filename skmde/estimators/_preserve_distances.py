@@ -26,10 +26,15 @@ from skmde.estimators._base import (
     physical_memory,
     stage,
 )
-from skmde.estimators._distance_start import filled_out, landmark_start, sized, sized_if_wild
+from skmde.estimators._distance_start import (
+    filled_out,
+    landmark_start,
+    sized,
+    sized_if_wild,
+)
 from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._growing import GrowingMixin
-from skmde.estimators._init import checked_start, separate_coincident
+from skmde.estimators._init import check_not_wild, checked_start, separate_coincident
 from skmde.estimators._original_distances import (
     RowDistances,
     original_distances,
@@ -455,11 +460,14 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         n, m = originals.n_items, self.n_components
         if not isinstance(self.init, str):
             start = checked_start(as_host_array(self.init), n, m)
-            if isinstance(constraint, Centered):
+            if isinstance(constraint, Centered | Standardized):
                 largest = np.abs(start).max() or 1.0
                 start = sized_if_wild(
                     largest * (start / largest - (start / largest).mean(0)), pairs
                 )
+            else:
+                places = constraint.values if isinstance(constraint, Anchored) else 0.0
+                check_not_wild(start, pairs.distances, np.asarray(as_host_array(places)))
             return separate_coincident(start, rng)
         by_rows = self.init == "classical" and isinstance(originals, RowDistances)
         if self.init == "random":

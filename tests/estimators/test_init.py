@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
 
+from skmde import Anchored, AnchoredMDE, PreserveDistances
 from skmde.estimators._init import quadratic_start, random_start, separate_coincident
 
 
@@ -68,3 +69,22 @@ def test_rows_that_coincide_but_for_rounding_part(size):
     np.testing.assert_array_equal(X, before)
     np.testing.assert_array_equal(Y, separate_coincident(X, np.random.RandomState(0)))
     assert separate_coincident(Y, np.random.RandomState(0)) is Y
+
+
+@pytest.mark.parametrize("size", [1e30, 1e120, 1e300])
+def test_starts_that_are_far_too_large_are_scaled_or_refused(size):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    start, y = size * X[:, :2], np.full((30, 2), np.nan)
+    y[:5] = X[:5, :2]
+    for constraint in ("centered", "standardized"):
+        for data in (X, np.zeros((30, 3))):
+            found = PreserveDistances(init=start, constraint=constraint, max_iter=20).fit(data)
+            assert np.abs(found.embedding_).max() < 10
+    for estimator in (
+        PreserveDistances(init=start, constraint=Anchored([0], [[0.0, 0.0]])),
+        AnchoredMDE(init=start, loss="squared"),
+        AnchoredMDE(init=start, attractive_penalty="log1p", repulsive_penalty="log"),
+        AnchoredMDE(init=start, attractive_penalty="cubic", anchor_weight=1.0),
+    ):
+        with pytest.raises(ValueError, match=r"init reaches as far as .*; give a starting point"):
+            estimator.fit(X, y)
