@@ -16,7 +16,7 @@ import numpy as np
 from fault_cases import CASES
 
 # What allocators keep for later differs by some megabytes from run to run.
-MEGABYTES = 50.0
+MEGABYTES = 10.0
 WARM_UP = 0.1
 
 

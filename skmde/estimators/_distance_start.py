@@ -65,8 +65,6 @@ def sized(X, pairs):
 def sized_if_wild(X, pairs):
     """X, which the user gave; if its size is far off that of the distances, brought to it."""
     factor = _factor(X, pairs)
-    if not pairs.distances.any():  # any size is as good
-        factor = 1 / (np.abs(X).max(initial=0.0) or 1.0)
     return X if 1e-3 < factor < 1e3 else X * factor
 
 
@@ -77,8 +75,10 @@ def _factor(X, pairs):
     delta = pairs.distances[some].astype(np.float64)
     length = np.abs(X).max(initial=0.0)
     unit = delta.max(initial=0.0)
-    if not (unit > 0 and length > 0):
+    if not length > 0:
         return 1.0
+    if not unit > 0:
+        return float(1 / length)  # any size is as good
     X = X / length
     d = np.sqrt(((X[i] - X[j]) ** 2).sum(axis=1))
     squares = (d**2).sum()

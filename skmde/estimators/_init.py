@@ -134,7 +134,7 @@ def separate_coincident(X, random_state):
     No force acts between two items in the same place, so they could never part.
     """
     size = float(np.abs(X - X.mean(axis=0)).max()) or 1.0
-    cells = np.rint(X / (1e-6 * size)) + 0.0  # no -0.0
+    cells = np.rint(X.astype(np.float64) / size / 1e-6) + 0.0  # no -0.0
     _, first, inverse = np.unique(cells, axis=0, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[inverse.ravel()] != np.arange(X.shape[0]))
     if again.size == 0:
