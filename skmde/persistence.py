@@ -41,6 +41,7 @@ _CLASSES = {
     "preprocessing._faiss": "FaissLists",
     "preprocessing._index": "NeighborIndex",
     "preprocessing._joint_index": "JointIndex",
+    "preprocessing._pynndescent": "Descent",
     "preprocessing._pairwise": "AllPairsMetric AllPairsSparse",
     "preprocessing._scaling": "Scaling",
     "preprocessing._spaces": "AngularSpace MetricSpace VectorSpace",

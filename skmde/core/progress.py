@@ -16,7 +16,7 @@ def progress_bar(verbose: int, max_iter: int) -> Iterator[list[Callable[[SolverS
     The bar is tqdm's, with value and residual norm. Without tqdm (the ``progress`` extra) a line
     is written to stderr after every tenth of `max_iter`.
     """
-    if not verbose:
+    if not verbose or sys.stderr is None:  # as in a process without a console
         yield []
         return
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -88,6 +89,14 @@ class SolverState:
     value: float
     residual_norm: float
     _X: torch.Tensor
+
+    def in_units(
+        self, places: Callable[[torch.Tensor], torch.Tensor], value: float, norm: float
+    ) -> SolverState:
+        """The same state in other units: a function of the embedding, and factors."""
+        return SolverState(
+            self.iteration, self.value * value, self.residual_norm * norm, places(self._X)
+        )
 
     @property
     def X(self) -> np.ndarray:  # noqa: N802

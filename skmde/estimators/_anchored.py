@@ -121,8 +121,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
     device : None, str or torch.device, default=None
         Where to solve, if it is not exact. None is the CPU; "auto" takes a GPU if there is one.
     callbacks : list of callable, default=None
-        Called after every iteration with a state that has `iteration`, `X`, `value` and
-        `residual_norm`, in units of the places; returning True ends the solve.
+        Called after every iteration of the solver, if it is not exact, with a state that has
+        `iteration`, `X`, `value` and `residual_norm`, in units of the places; returning True ends
+        the solve.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -362,7 +363,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             )
         with stage("solve"):
             start = partial(self._starting_point, pairs, problem, rng, random_state, n_threads)
-            # An iterate is in the solver's units, and what places unseen samples comes after it.
+            # What places unseen samples comes after the iterates.
             options = self._solver_options(self._fit_callbacks(X, None))
             solution = problem.solve(start, output_dtype(X), **options)
         self.embedding_ = as_output(solution.X, X)

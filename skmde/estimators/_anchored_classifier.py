@@ -20,12 +20,13 @@ from skmde._sklearn_compat import (
 from skmde._typing import Data, Device, Metric, Parameters, RandomState
 from skmde.estimators._anchored import AnchoredMDE
 from skmde.estimators._base import InputMixin
+from skmde.estimators._fit_callbacks import FitCallbacksMixin
 from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._labels import known_labels
 from skmde.preprocessing.neighbors import ALGORITHMS
 
 
-class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
+class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEstimator):
     r"""Classifier for data of which some labels are known.
 
     Each class is a corner of a simplex, and a labelled sample is anchored at the corner of its
@@ -183,6 +184,7 @@ class AnchoredClassifier(ClassifierMixin, InputMixin, BaseEstimator):
                 "is None. Give each sample its label, -1 if it is not known."
             )
         X = self._checked_input(X)
+        self._fit_callbacks(X, None)  # a task without iterations that can be told
         labelled, labels = known_labels(y, len(X[0]) if isinstance(X, tuple) else X.shape[0])
         self.classes_, codes = np.unique(labels, return_inverse=True)
         estimator = AnchoredMDE(

@@ -28,7 +28,6 @@ from skmde.core.anchored_quadratic import loose_items, place_quadratic
 from skmde.core.edges import EdgeList
 from skmde.core.objective import Objective
 from skmde.core.rescaled import Rescaled
-from skmde.core.result import SolverState
 from skmde.core.solve import solve
 from skmde.estimators._original_distances import root_mean_square
 from skmde.losses import SquaredLoss
@@ -266,16 +265,16 @@ class AnchoredProblem:
             X[self._fixed] = self.values
             return X
 
-        def state_of(state):
-            X = torch.from_numpy(original(state._X)[: self.n_items])
-            value, norm = state.value * values, state.residual_norm * norms
-            return SolverState(state.iteration, value, norm, X)
+        def seen(Z):
+            return torch.from_numpy(original(Z)[: self.n_items])
 
         result = solve(
             objective,
             Anchored(self._fixed, Z[self._fixed]),
             Z,
-            callbacks=[lambda state, f=f: f(state_of(state)) for f in callbacks],
+            callbacks=[
+                lambda state, f=f: f(state.in_units(seen, values, norms)) for f in callbacks
+            ],
             **options,
         )
         history = result.history.as_arrays()

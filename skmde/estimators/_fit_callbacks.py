@@ -26,7 +26,7 @@ class FitCallbacksMixin(CallbackSupportMixin):
         """
         if not getattr(self, "_skl_callbacks", None):
             return []
-        fit = self._init_callback_context(max_subtasks=self.max_iter)
+        fit = self._init_callback_context(max_subtasks=getattr(self, "max_iter", 0))
         fit.call_on_fit_task_begin(estimator=self, X=X)
 
         def iteration(state):

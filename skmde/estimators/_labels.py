@@ -44,7 +44,7 @@ def known_labels(y, n_samples):
     if y.dtype.kind == "f" and np.isinf(y).any():
         raise ValueError("y contains infinity, which is no label.")
     if y.dtype.kind == "O":
-        missing = np.array([_is_missing(label) for label in y], dtype=bool)
+        missing = np.array([is_missing(label) for label in y], dtype=bool)
     else:
         missing = np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
     labelled = np.flatnonzero(~missing)
@@ -73,7 +73,8 @@ def known_labels(y, n_samples):
     return labelled, labels
 
 
-def _is_missing(label):
+def is_missing(label):
+    """Whether this is None, NaN or pandas.NA."""
     if label is None:
         return True
     try:

@@ -271,6 +271,28 @@ class GraphDistances(MatrixDistances):
         """Path lengths from some items to all."""
         return path_lengths(self._matrix, items)
 
+    def choose_anchors(self, most, rng):
+        """Choose the items that place unseen ones, and keep the path lengths from them."""
+        most = min(most, max(50, _MAX_LENGTHS // self.n_items))
+        self._anchors = _choose(self.n_items, most, rng)
+        self._lengths = path_lengths(self._matrix, self._anchors)
+        self._matrix = None
+        return self._anchors
+
+    def of_unseen(self, X):
+        """Path lengths to the anchors, and the fitted item that each row is, or -1.
+
+        Where a row does not say how far all anchors are, paths go over the items that it names,
+        as those of a graph's further nodes do.
+        """
+        D, twin = super().of_unseen(X)
+        X = distances_to_training(X, self.n_items)
+        for r in np.flatnonzero(np.isinf(D).any(axis=1)):
+            items, lengths = _finite_entries(X, r)
+            if len(items):
+                D[r] = (self._lengths[:, items] + lengths).min(axis=1)
+        return D, twin
+
 
 class NeighborPaths(GraphDistances):
     """Lengths of shortest paths in the graph of nearest neighbours, as in Isomap."""
@@ -289,13 +311,6 @@ class NeighborPaths(GraphDistances):
         """The same for the training items and further ones."""
         tables = self._tables.extended(X)
         return NeighborPaths(tables, self._max_path_length, self._n_jobs, self._verbose)
-
-    def choose_anchors(self, most, rng):
-        """Choose the items that place unseen ones, and keep the path lengths from them."""
-        anchors = _choose(self.n_items, min(most, max(50, _MAX_LENGTHS // self.n_items)), rng)
-        self._lengths = path_lengths(self._matrix, anchors)
-        self._matrix = None
-        return anchors
 
     def of_unseen(self, X):
         """Lengths of the shortest paths over a row's neighbours; the row that it equals, or -1."""
@@ -432,6 +447,17 @@ def chains(edges, n):
     ones = np.ones(len(edges), np.int8)
     n_parts, labels = connected_components(sp.csr_array((ones, edges.T), shape=(n, n)))
     return labels if n_parts > 1 else None
+
+
+def _finite_entries(X, row):
+    """Columns and values of a row's entries that are there."""
+    if sp.issparse(X):
+        stored = slice(X.indptr[row], X.indptr[row + 1])
+        columns, values = X.indices[stored], X.data[stored]
+    else:
+        columns, values = np.arange(X.shape[1]), X[row]
+    there = np.isfinite(values)
+    return columns[there], values[there].astype(np.float64)
 
 
 def _count_nonzero(X):

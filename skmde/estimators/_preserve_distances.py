@@ -118,7 +118,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         Where to solve. None is the CPU; "auto" takes a GPU if there is one.
     callbacks : list of callable, default=None
         Called after every iteration with a state that has `iteration`, `X`, `value` and
-        `residual_norm`, in the solver's units; returning True ends the solve.
+        `residual_norm`, in units of the embedding; returning True ends the solve.
     verbose : int, default=0
         1 shows progress bars.
 
@@ -299,6 +299,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             start = self._starting_point(X, originals, pairs, constraint, rng, n_threads)
         self.scale_, self._loss, self._unit = scale, copy.copy(loss), unit
         self._keep(originals, pairs, weights, rng)
+        with np.errstate(over="ignore", under="ignore"):
+            factor = 1.0 if unit == 1.0 else float(np.float64(unit) ** loss.degree)
         with stage("solve"):
             problem = MDE(
                 n,
@@ -311,15 +313,18 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
                 device=device,
                 n_jobs=self.n_jobs,
             )
-            callbacks = self._fit_callbacks(
-                X,
-                lambda places: {
-                    "embedding_": (unit * places.astype(np.float64)).astype(output_dtype(X))
-                },
+            options = self._solver_options(
+                self._fit_callbacks(
+                    X, lambda places: {"embedding_": places.astype(output_dtype(X))}
+                )
             )
-            embedding = problem.embed(
-                scaled(start, scale / unit, dtype), **self._solver_options(callbacks)
-            )
+            options["callbacks"] = [
+                lambda state, f=f: f(
+                    state.in_units(lambda Z: unit * Z.double(), factor, factor / unit)
+                )
+                for f in options["callbacks"]
+            ]
+            embedding = problem.embed(scaled(start, scale / unit, dtype), **options)
             errors = problem.average_distortion(distortion="squared")
             squares = problem.average_distortion(distortion=Quadratic())
         embedding = embedding.cpu().double()
@@ -330,8 +335,6 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             embedding = pack_components(embedding, pairs.labels, rescale=False)
         self.embedding_ = as_output(embedding, X)
         self.stress_ = _ratio(errors, squares)
-        with np.errstate(over="ignore", under="ignore"):
-            factor = 1.0 if unit == 1.0 else float(np.float64(unit) ** loss.degree)
         self.distortion_ = problem.value * factor
         self.residual_norm_ = problem.residual_norm * factor / unit
         self.n_iter_ = problem.result.n_iter
@@ -491,7 +494,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
             Samples; or, for ``metric="precomputed"`` and ``"graph"``, their distances to the
-            training samples, (n_new, n_samples), infinite or not stored where there is none.
+            training samples, (n_new, n_samples), infinite or not stored where there is none. For
+            "graph", edges are enough: paths go over them to the other training samples.
 
         Returns
         -------

@@ -79,7 +79,8 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
     repulsive_fraction : float, default=None
         Number of repulsive pairs, as a multiple of the number of pairs of neighbours. None
         means 1, or 0.5 for a standardized embedding. They are all distinct; if there are not as
-        many pairs that are no neighbours, all of these repel.
+        many pairs that are no neighbours, all of these repel, and of few samples, which are nearly
+        all neighbours of each other, neighbours repel, too.
     constraint : {"centered", "standardized"}, Constraint or None, default=None
         "centered": mean zero. "standardized": mean zero and unit covariance. None is
         "centered", or "standardized" without a repulsive penalty.
@@ -339,7 +340,11 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
                 relative = checked_sample_weight(sample_weight, n)
                 weights = (weights * relative[edges].prod(axis=1)).astype(np.float32)
                 edges, weights = edges[weights != 0], weights[weights != 0]
-                self._check_edges(edges)
+                if len(edges) == 0:
+                    raise ValueError(
+                        "No pair of samples has a weight that counts: by sample_weight all but a "
+                        "few samples, which are no neighbours, weigh nothing beside the heaviest."
+                    )
         with stage("init"):
             start = self._starting_point(X, attraction, constraint, random_state, n_threads)
         # As they were at fit, whatever becomes of the parameters: what places unseen samples.
@@ -363,8 +368,8 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         if isinstance(constraint, Anchored):
             embedding = constraint.project(embedding.double())  # anchors to their last digit
         self.embedding_ = embedding.numpy().astype(dtype, copy=False)
-        self.distortion_ = problem.value
-        self.residual_norm_ = problem.residual_norm
+        self.distortion_ = float(problem.value)
+        self.residual_norm_ = float(problem.residual_norm)
         self.n_iter_ = problem.result.n_iter
         self.history_ = problem.result.history.as_arrays()
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from decimal import Decimal
+from numbers import Real
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import column_or_1d
 
 from skmde.estimators._base import as_host_array
-from skmde.estimators._labels import known_labels
+from skmde.estimators._labels import is_missing, known_labels
 from skmde.preprocessing.sampling import deduplicate_edges, sample_dissimilar, sample_edges
 
 
@@ -38,8 +42,18 @@ def target_pairs(y, n_samples, n_partners, fraction, rng):
     """
     numbers = _as_numbers(y)
     if numbers is None:
-        known, classes = known_labels(y, n_samples)
-        _, groups = np.unique(classes, return_inverse=True)
+        with warnings.catch_warnings():
+            # scikit-learn's advice is for classifiers
+            warnings.filterwarnings("ignore", "The number of unique classes")
+            known, classes = known_labels(y, n_samples)
+        names, groups = np.unique(classes, return_inverse=True)
+        if len(names) > max(10, len(known) / 2):
+            warnings.warn(
+                f"y holds {len(names)} classes of {len(known)} samples, so few samples share one. "
+                "Targets are taken for numbers if one of them is no integer.",
+                UserWarning,
+                stacklevel=6,  # past fit and its decorator
+            )
         alike = _within_groups(groups, n_partners, rng)
         wanted = fraction * max(len(alike), n_partners * len(known) / 2)
         differing = _between_groups(groups, wanted, rng)
@@ -110,6 +124,9 @@ def checked_sample_weight(sample_weight, n_samples):
 def _as_numbers(y):
     """y as floats if it holds numbers rather than classes, else None."""
     y = np.asarray(as_host_array(y))
+    if y.dtype.kind == "O" and all(_is_number(target) for target in y.flat):
+        # None, NaN and pandas' NA are what is not known
+        y = np.array([float(t) if _is_known(t) else np.nan for t in y.flat]).reshape(y.shape)
     if y.dtype.kind != "f":
         return None
     y = column_or_1d(y).astype(np.float64)
@@ -117,6 +134,15 @@ def _as_numbers(y):
         raise ValueError("y contains infinity; use NaN for a target that is not known.")
     there = y[~np.isnan(y)]
     return None if (there == np.rint(there)).all() else y
+
+
+def _is_number(target):
+    number = isinstance(target, Real | Decimal) and not isinstance(target, bool | np.bool_)
+    return number or not _is_known(target)
+
+
+def _is_known(target):
+    return not is_missing(target)
 
 
 def _check_length(values, n_samples, name):

@@ -13,7 +13,6 @@ from skmde.preprocessing._faiss import is_installed
 from skmde.preprocessing._metrics import (
     check_metric,
     euclidean_form,
-    for_sklearn,
     is_angular,
     known_to_pynndescent,
     known_to_sklearn,
@@ -271,7 +270,7 @@ class NeighborIndex:
         if self._form is None:
             from skmde.preprocessing._pairwise import AllPairsMetric
 
-            return AllPairsMetric(rows, for_sklearn(metric), params)
+            return AllPairsMetric(rows, metric, params)
         if sp.issparse(rows):
             from skmde.preprocessing._pairwise import AllPairsSparse
 

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances
 
 from skmde._threads import run_rows
+from skmde.preprocessing._metrics import for_sklearn
 from skmde.preprocessing._search import RowSearch
 from skmde.preprocessing._selection import nearest_columns, nearest_stored
 
@@ -45,7 +46,7 @@ class AllPairsMetric(RowSearch):
     ----------
     rows : ndarray or csr_array of shape (n, d)
     metric : str or callable
-        Anything `sklearn.metrics.pairwise_distances` takes.
+        Anything `sklearn.metrics.pairwise_distances` takes, or that pynndescent names.
     metric_params : dict or None
     """
 
@@ -68,16 +69,17 @@ class AllPairsMetric(RowSearch):
             )
 
         # A user's own function need not be safe to call from several threads.
-        n_jobs = 1 if callable(self.metric) else n_jobs
+        n_jobs = 1 if callable(for_sklearn(self.metric)) else n_jobs
         run_rows(piece, n_queries, max(1, _BLOCK_ENTRIES // n), n_jobs)
         return indices, distances
 
     def between(self, queries, rows):
         """Distances from each query to each of some stored rows: (q, r), float64."""
+        metric = for_sklearn(self.metric)
         try:
-            block = pairwise_distances(queries, rows, metric=self.metric, **self.metric_params)
+            block = pairwise_distances(queries, rows, metric=metric, **self.metric_params)
         except TypeError as error:
-            if callable(self.metric):
+            if callable(metric):
                 raise
             kind = "sparse" if sp.issparse(queries) else "dense"
             reason = str(error).splitlines()[0]

@@ -9,6 +9,7 @@ answer independent of other rows and calls.
 
 from __future__ import annotations
 
+import copyreg
 import inspect
 import threading
 import warnings
@@ -71,24 +72,46 @@ class Descent(RowSearch):
     """
 
     def __init__(self, rows, metric, metric_params, n_neighbors, seed):
+        self.rows = rows
+        self.n = rows.shape[0]
+        self._how = metric, metric_params, n_neighbors, seed
+        self._build()
+
+    def _build(self):
+        """The same index whenever it is built."""
         import scipy.sparse as sp
         from pynndescent import NNDescent
 
-        self.rows = rows
-        self.n = rows.shape[0]
-        sparse = sp.issparse(rows)
+        metric, metric_params, n_neighbors, seed = self._how
         with _LOCK, warnings.catch_warnings():
             # Rows it found too few neighbours for come back with -1.
             warnings.filterwarnings("ignore", "Failed to correctly find")
-            self.index = NNDescent(
-                rows,
+            self._index = NNDescent(
+                self.rows,
                 metric=metric,
-                metric_kwds=_ordered_params(metric, metric_params, sparse),
+                metric_kwds=_ordered_params(metric, metric_params, sp.issparse(self.rows)),
                 n_neighbors=min(n_neighbors + 1, self.n),
                 random_state=seed,
                 n_jobs=1,
             )
-            self._random_state = self.index.search_rng_state.copy()
+            self._random_state = self._index.search_rng_state.copy()
+
+    @property
+    def index(self):
+        """Of pynndescent; built anew if a file did not have it."""
+        if self._index is None:
+            self._build()
+        return self._index
+
+    def __reduce_ex__(self, protocol):
+        # Pickles and copies have all of it; skops asks for the state, and takes no compiled code.
+        return copyreg.__newobj__, (type(self),), dict(self.__dict__)
+
+    def __getstate__(self):
+        return {**self.__dict__, "_index": None, "_random_state": None}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
 
     def search_training(self, k, n_jobs):
         """The nearest other rows of every row, as the descent itself found them."""
@@ -100,13 +123,13 @@ class Descent(RowSearch):
 
     def search(self, queries, k, exclude, n_jobs):
         """The nearest rows of each query, with distances in the metric's units."""
-        wanted = min(k + 1, self.n)
+        wanted, index = min(k + 1, self.n), self.index
         indices = np.full((queries.shape[0], wanted), -1, np.int32)
         distances = np.full((queries.shape[0], wanted), np.inf)
         with _LOCK:  # one row at a time
             for i in range(queries.shape[0]):
-                self.index.search_rng_state[:] = self._random_state
-                found, values = self.index.query(queries[i : i + 1], k=wanted)
+                index.search_rng_state[:] = self._random_state
+                found, values = index.query(queries[i : i + 1], k=wanted)
                 indices[i], distances[i] = found[0], values[0]
         return _widen(*drop_self(*sort_rows(indices, distances), exclude, k), k)
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from skmde._threads import run_rows
 from skmde.preprocessing._index import check_rows, few_cells
-from skmde.preprocessing._metrics import check_metric, euclidean_form, for_sklearn, is_angular
+from skmde.preprocessing._metrics import check_metric, euclidean_form, is_angular
 from skmde.preprocessing._pairwise import AllPairsMetric, squared_differences
 from skmde.preprocessing._spaces import AngularSpace, MetricSpace, VectorSpace
 from skmde.preprocessing.sampling import checked_edges
@@ -114,7 +114,7 @@ class MetricDistances:
         self._rows, self._zero = self._space.rows(X)
         self._other = None
         if self._form is None:
-            self._other = AllPairsMetric(self._rows, for_sklearn(self.metric), self.metric_params)
+            self._other = AllPairsMetric(self._rows, self.metric, self.metric_params)
         return self
 
     @property

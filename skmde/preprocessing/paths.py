@@ -22,7 +22,7 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from scipy.sparse.csgraph import dijkstra
 
 from skmde._threads import count_threads, run_pieces
@@ -283,7 +283,8 @@ class _Dijkstra:
 
     def _results(self, tasks, chunks):
         """Pairs of a chunk and its result, as they come in order."""
-        n_jobs = self._n_jobs if len(chunks) > 1 else 1
+        shared = min(effective_n_jobs(self._n_jobs), len(chunks)) > 1
+        n_jobs = self._n_jobs if shared else 1
         results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
         with _progress(self._verbose, sum(map(len, chunks))) as advance:
             for sources, result in zip(chunks, results, strict=True):
@@ -317,7 +318,7 @@ def _progress(verbose, n_sources):
     The bar is tqdm's. Without tqdm (the ``progress`` extra) a line is written to stderr after
     every tenth of the sources.
     """
-    if not verbose:
+    if not verbose or sys.stderr is None:  # as in a process without a console
         yield lambda count: None
         return
     lock = threading.Lock()

@@ -258,6 +258,11 @@ def _checked_pair(pair):
             )
     indices = indices.astype(np.int64)
     distances = distances.astype(np.float64)
+    if indices.min(initial=0) < -1:
+        raise ValueError(
+            f"Neighbour indices must be at least 0, or -1 for a neighbour that is missing; got "
+            f"{indices.min()}."
+        )
     masked = indices < 0
     distances[masked] = np.inf
     return indices, _nonnegative(distances)

@@ -109,3 +109,9 @@ def test_a_bar_stays_on_one_line_of_a_terminal():
 
 def test_nothing_is_written_to_a_terminal_by_default():
     assert in_terminal(verbose=0) == ""
+
+
+def test_no_bar_where_there_is_no_stderr(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    problem().embed(random_state=0, verbose=1)
+    skmde.PreserveDistances(n_neighbors=3, verbose=1).fit(np.arange(20.0).reshape(10, 2))

@@ -7,7 +7,13 @@ from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmde import AnchoredMDE, PreserveDistances, PreserveNeighbors, QuadraticMDE
+from skmde import (
+    AnchoredClassifier,
+    AnchoredMDE,
+    PreserveDistances,
+    PreserveNeighbors,
+    QuadraticMDE,
+)
 
 callback = pytest.importorskip("sklearn.callback")
 
@@ -120,3 +126,10 @@ def test_progress_bar_of_scikit_learn(name, capsys):
     out = capsys.readouterr().out
     assert f"{type(estimator).__name__} - fit" in out
     assert "100%" in out
+
+
+def test_a_classifier_is_a_task():
+    recorder = Recorder()
+    AnchoredClassifier().set_callbacks(recorder).fit(X, np.where(np.arange(80) < 9, 1, -1) % 7)
+    kinds = [("setup", "fit"), ("begin", "fit"), ("end", "fit"), ("teardown", "fit")]
+    assert recorder.events == kinds

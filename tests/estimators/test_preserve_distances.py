@@ -17,7 +17,12 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn import config_context
 from sklearn.datasets import load_digits, make_swiss_roll
 from sklearn.manifold import MDS, Isomap
-from sklearn.neighbors import kneighbors_graph
+from sklearn.neighbors import (
+    KNeighborsTransformer,
+    RadiusNeighborsTransformer,
+    kneighbors_graph,
+)
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.fixes import parse_version
 
 from skmde import (
@@ -565,8 +570,7 @@ def test_callbacks_watch_and_stop():
     estimator = fit(callbacks=[watch])
     assert estimator.n_iter_ == 4
     assert [entry[0] for entry in seen] == [1, 2, 3, 4]
-    size = np.sqrt(np.mean(estimator.distances_**2))
-    assert size * seen[-1][1] == pytest.approx(estimator.distortion_)
+    assert seen[-1][1] == pytest.approx(estimator.distortion_)
     assert seen[-1][3] == (100, 2)
 
 
@@ -1041,3 +1045,34 @@ def test_a_subclass_of_a_loss_may_have_a_length_of_its_own():
 
     r = pdist(fit(loss=Saturating()).embedding_) - pdist(X100)
     assert fit(loss=Saturating()).distortion_ == pytest.approx(np.log1p(r**2).mean(), rel=1e-4)
+
+
+@pytest.mark.parametrize("make", [KNeighborsTransformer, RadiusNeighborsTransformer])
+def test_a_transformer_in_front_gives_edges_to_fit_and_to_transform(make):
+    X = make_swiss_roll(300, random_state=0)[0]
+    size = {"n_neighbors": 12} if make is KNeighborsTransformer else {"radius": 7.0}
+    estimator = PreserveDistances(metric="graph", loss="squared", random_state=0)
+    pipeline = make_pipeline(make(mode="distance", **size), estimator)
+    places = pipeline.fit_transform(X)
+    moved = np.linalg.norm(pipeline.transform(X + 1e-3) - places, axis=1)
+    assert np.median(moved) < 0.01
+    # lengths of all paths say the same as the edges that these go over
+    graph, between = (
+        pipeline[0].transform(X[:20] + 1e-3).tocsr(),
+        shortest_path(pipeline[0].transform(X), directed=False),
+    )
+    rows = [graph[[k]] for k in range(20)]
+    lengths = np.array([(between[:, row.indices] + row.data).min(axis=1) for row in rows])
+    np.testing.assert_allclose(estimator.transform(lengths), estimator.transform(graph), atol=1e-6)
+    isomap = PreserveDistances(n_neighbors=12, loss="squared", random_state=0).fit(X)
+    if make is KNeighborsTransformer:
+        assert pipeline.score(X + 1e-3) == pytest.approx(isomap.score(X + 1e-3), abs=1e-4)
+
+
+def test_callbacks_see_the_units_of_the_embedding():
+    seen = []
+    estimator = fit(50 * X100, loss="squared", callbacks=[lambda state: seen.append(state)])
+    last = seen[-1]
+    np.testing.assert_allclose(last.X, estimator.embedding_, atol=1e-3)
+    assert last.value == pytest.approx(estimator.distortion_)
+    assert last.residual_norm == pytest.approx(estimator.residual_norm_)

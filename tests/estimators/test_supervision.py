@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -247,3 +248,26 @@ def test_support_of_copies_and_of_samples_without_neighbours():
 def test_fit_takes_no_other_argument():
     with pytest.raises(TypeError, match=r"fit.*'sample_weights'.*takes sample_weight"):
         PreserveNeighbors().fit(np.eye(5), sample_weights=np.ones(5))
+
+
+@pytest.mark.parametrize("kind", [float, Decimal])
+def test_numbers_in_an_object_array(kind):
+    numbers = np.tile([1.5, 2.5, np.nan, 3.25], N // 4)
+    targets = np.array([None if np.isnan(t) else kind(t) for t in numbers], dtype=object)
+    expected = PreserveNeighbors(target_weight=1.0, random_state=0).fit(X, numbers)
+    found = PreserveNeighbors(target_weight=1.0, random_state=0).fit(X, targets)
+    np.testing.assert_array_equal(found.embedding_, expected.embedding_)
+
+
+def test_many_classes_get_our_advice_alone():
+    with pytest.warns(UserWarning, match="400 classes of 400 samples") as caught:
+        PreserveNeighbors(target_weight=1.0, max_iter=1).fit(X, np.arange(N))
+    assert len(caught) == 1 and caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("heavy", [1.0, 1e300])
+def test_weights_that_leave_no_pair_are_blamed(heavy):
+    weights = np.full(N, 0.0 if heavy == 1.0 else 1.0)
+    weights[0] = heavy
+    with pytest.raises(ValueError, match="by sample_weight all but a few"):
+        PreserveNeighbors().fit(X, sample_weight=weights)

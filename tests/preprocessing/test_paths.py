@@ -163,14 +163,14 @@ def test_joblib_configuration_is_used(monkeypatch):
 
     select = module._select
     monkeypatch.setattr(module, "_select", spy)
-    graph, table = random_graph(50, 100, WEIGHTED, 0)
+    graph, table = random_graph(200, 400, WEIGHTED, 0)
     with joblib.parallel_config(backend="threading", n_jobs=2):
         check_paths(shortest_paths(graph), table)
     assert {backend.nesting_level for backend, _ in seen} == {1}  # inside a worker
 
 
 def test_processes_do_as_threads_do():
-    graph, table = random_graph(50, 100, WEIGHTED, 0)
+    graph, table = random_graph(200, 400, WEIGHTED, 0)
     check_paths(shortest_paths(graph, n_jobs=2), table)
 
 

@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
+import skmde
 from skmde.preprocessing.neighbors import nearest_neighbors
 from skmde.preprocessing.precomputed import (
     joined_neighbors,
@@ -244,3 +245,9 @@ def test_joined_tables_leave_the_first_ones():
             *first, np.array([[3.0, 3.0, 0.0, 1.0], [9.0, 9.0, 2.0, 0.0]]), 1
         )
     assert indices.ravel().tolist() == [1, 0, 3, 2] and distances[2:].tolist() == [[1.5], [1.5]]
+
+
+def test_negative_indices_other_than_the_mark_are_refused():
+    indices, distances = np.array([[1, -2], [0, -1]]), np.ones((2, 2))
+    with pytest.raises(ValueError, match=r"at least 0, or -1 for .*; got -2"):
+        skmde.PreserveNeighbors(metric="precomputed").fit((indices, distances))
