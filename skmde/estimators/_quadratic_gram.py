@@ -26,7 +26,7 @@ from skmde.estimators._original_distances import MatrixDistances, NeighborPaths,
 from skmde.estimators._quadratic_bridges import bridges
 from skmde.estimators._quadratic_weights import lifted, with_twins
 from skmde.preprocessing._adjacency import as_adjacency
-from skmde.preprocessing._scaling import Scaling
+from skmde.preprocessing._scaling import Scaling, unit_rows
 from skmde.preprocessing.graphs import connected_components
 
 _SYMMETRY_TOLERANCE = 1e-5  # of the largest entry
@@ -116,7 +116,9 @@ class KernelProblem(GramProblem):
         return isinstance(self._kernel, str) and self._kernel == "precomputed"
 
     def _placed(self, X):
-        """Rows near the origin, where their products keep their digits."""
+        """Rows near the origin, where their products keep their digits, or of length 1."""
+        if isinstance(self._kernel, str) and self._kernel == "cosine":
+            return unit_rows(X, np.float64)[0]  # scikit-learn takes the shortest for zeros
         return X if self._scaling.center is None else self._scaling.apply(X, np.float64)
 
     def _products(self, X):

@@ -383,6 +383,19 @@ def test_rows_that_the_caller_writes_over_do_not_count(weights, X):
     np.testing.assert_array_equal(estimator.transform(X[:5] + 0.1), expected)
 
 
+@pytest.mark.parametrize("size", [1e-90, 1e-25, 1e-5, 1e25, 1e90])
+@pytest.mark.parametrize("kernel", ["linear", "cosine"])
+def test_kernels_without_a_scale_do_not_see_that_of_the_data(kernel, size, X):
+    for kind in (np.asarray, sp.csr_array):
+        expected = fit_quietly(kind(X), weights="kernel_pca", kernel=kernel)
+        found = fit_quietly(kind(size * X), weights="kernel_pca", kernel=kernel)
+        np.testing.assert_allclose(found.embedding_, expected.embedding_, atol=1e-6)
+        unseen = kind(X[:5] + 0.1), kind(size * (X[:5] + 0.1))
+        np.testing.assert_allclose(
+            found.transform(unseen[1]), expected.transform(unseen[0]), atol=1e-6
+        )
+
+
 def test_kernels_are_named(X):
     with pytest.raises(ValueError, match=r"The 'kernel' parameter .*'rbf'.*Got 'gaussian'"):
         QuadraticMDE(weights="kernel_pca", kernel="gaussian").fit(X)
