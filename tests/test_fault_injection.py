@@ -291,7 +291,9 @@ def test_a_signal_during_a_fit_leaves_no_process_behind(tmp_path, name, number):
         _, complaint = process.communicate(timeout=60)
     assert process.returncode == -number
     if number == signal.SIGINT:
-        assert complaint.rstrip().endswith("KeyboardInterrupt")
+        # joblib may add what it says of its folder in shared memory, which it removes
+        assert "\nKeyboardInterrupt\n" in complaint
+        assert name == "paths" or complaint.endswith("KeyboardInterrupt\n")
     assert_nobody_is_left(process.pid)
     assert list(tmp_path.iterdir()) == []
 
