@@ -446,7 +446,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
     def _units(self, distances, loss, constraint, n):
         """What distances are multiplied by, the solver's unit of length, and its dtype."""
         size = root_mean_square(distances)
-        if not size > 0:
+        if not size > 0 and not isinstance(constraint, Anchored):
             return 1.0, 1.0, np.float32
         if isinstance(constraint, Standardized):
             return constraint.natural_length(n, self.n_components) / size, 1.0, np.float32
@@ -456,6 +456,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         if degree is not None and isinstance(constraint, Centered):
             return 1.0, size, np.float32
         low, high = _PRECISE
+        if isinstance(constraint, Anchored):
+            size = max(size, np.abs(np.asarray(as_host_array(constraint.values))).max())
         return 1.0, 1.0, np.float32 if low < size < high else np.float64
 
     def _starting_point(self, X, originals, pairs, constraint, rng, n_threads):

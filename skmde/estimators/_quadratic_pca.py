@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from skmde._threads import count_threads, run_rows
 from skmde.core.lobpcg import Space
 from skmde.core.spectral import QuadraticForm, fix_signs
+from skmde.preprocessing._index import few_cells
 from skmde.preprocessing._scaling import Scaling
 
 _FEW_FEATURES = 4096  # whose products Y^T Y are kept
@@ -43,8 +44,9 @@ class PrincipalProblem:
         self.n_pairs = self.n_items * (self.n_items - 1) // 2
         large = self.n_items * self._d**2 > _LARGE
         self._dtype = np.float32 if X.dtype == np.float32 and large else np.float64
-        self._scaling = Scaling.fit(X, shift=not sp.issparse(X), scale=True)
-        self._X = sp.csr_array(X) if sp.issparse(X) else X
+        self._dense = not sp.issparse(X) or few_cells(X)
+        self._X = X = self._rows(X)
+        self._scaling = Scaling.fit(X, shift=self._dense, scale=True)
         self._n_jobs = n_jobs
         n_threads = count_threads(n_jobs)
         self._by_samples = self.n_items < self._d
@@ -54,16 +56,25 @@ class PrincipalProblem:
         if self._d <= min(self.n_items, _FEW_FEATURES):
             C, self._mean = self._covariance()
             space, bound = Space(size, n_threads), float(np.trace(C))
+            squares = bound + self.n_items * float(self._mean @ self._mean)
             apply = lambda V: -space.products(V, C)  # noqa: E731
         else:
             self._mean, bound = self._mean_and_size()
+            squares = bound
             apply = self._feature_product
         if self._by_samples:
             null = np.full((1, size), 1 / np.sqrt(size))
             apply = self._sample_product
-        self.rounding = _ROUNDING[self._dtype] * bound
+        # of sparse rows, which are not moved, the squares are rounded with their mean in them
+        self.rounding = _ROUNDING[self._dtype] * (bound if self._dense else squares)
         self.squared_unit = self._scaling.unit**2
         self.form = QuadraticForm(apply=apply, null=null, bound=bound, precondition=lambda R: R)
+
+    def _rows(self, X):
+        """Sparse data that is small is taken as dense data, of which the mean is subtracted."""
+        if not sp.issparse(X):
+            return X
+        return X.toarray() if self._dense else sp.csr_array(X)
 
     def _blocks(self):
         """Rows in units of the scaling, a block at a time; float64."""
@@ -147,7 +158,7 @@ class PrincipalProblem:
         P = np.ascontiguousarray(self._projection.T)
 
         def piece(start, stop):
-            Y = self._scaling.apply(X[start:stop], np.float64)
+            Y = self._scaling.apply(self._rows(X[start:stop]), np.float64)
             out[start:stop] = np.asarray(Y @ P) - shift
 
         run_rows(piece, len(out), _PROJECTED_ROWS, self._n_jobs)

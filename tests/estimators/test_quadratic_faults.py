@@ -396,6 +396,23 @@ def test_kernels_without_a_scale_do_not_see_that_of_the_data(kernel, size, X):
         )
 
 
+def test_components_of_sparse_rows_far_from_the_origin(X, monkeypatch):
+    far = X + 1e8
+    expected = fit_quietly(far, weights="pca")
+    found = fit_quietly(sp.coo_array(far), weights="pca")
+    np.testing.assert_allclose(found.embedding_, expected.embedding_, atol=1e-6)
+    np.testing.assert_allclose(
+        found.transform(sp.csr_array(far[:5])), expected.transform(far[:5]), atol=1e-6
+    )
+    # too many to be dense, of which rounding would leave noise
+    monkeypatch.setattr("skmde.estimators._quadratic_pca.few_cells", lambda X: False)
+    with pytest.warns(UserWarning, match="Only 0 eigenvalues are usable"):
+        found = QuadraticMDE(weights="pca").fit(sp.csr_array(far))
+    np.testing.assert_array_equal(found.embedding_, 0)
+    near = fit_quietly(sp.csr_array(X), weights="pca")
+    np.testing.assert_allclose(near.embedding_, fit_quietly(X, weights="pca").embedding_, atol=1e-6)
+
+
 def test_kernels_are_named(X):
     with pytest.raises(ValueError, match=r"The 'kernel' parameter .*'rbf'.*Got 'gaussian'"):
         QuadraticMDE(weights="kernel_pca", kernel="gaussian").fit(X)
