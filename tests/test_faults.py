@@ -279,6 +279,9 @@ def test_row_18_data_whose_squares_are_no_numbers(case):
         case.ask(estimator, 1e200 * UNSEEN)
     assert vars(estimator) == before
     assert_finite(case.ask(estimator, 1e-200 * UNSEEN), 20)
+    if case.has("constraint", "init"):
+        with pytest.raises(ValueError, match=r"values of the anchors: the largest .*larger unit"):
+            case.fit(X60, constraint=Anchored([0, 1], [[0.0, 0.0], [1e200, 0.0]]))
 
 
 @over()

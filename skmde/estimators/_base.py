@@ -24,6 +24,7 @@ from skmde._sklearn_compat import (
     validate_data,
 )
 from skmde._typing import Data
+from skmde.constraints import Anchored
 from skmde.estimators._fit_callbacks import FitCallbacksMixin
 from skmde.preprocessing._adjacency import as_adjacency, is_networkx
 
@@ -217,6 +218,8 @@ class BaseEmbedding(
         if n < 2:
             raise ValueError(f"X holds {n} sample; at least 2 are required.")
         constraint.validate(n, m)
+        if isinstance(constraint, Anchored):
+            check_magnitude(np.asarray(as_host_array(constraint.values)), "values of the anchors")
         if m > max(n - 1, 2):
             raise ValueError(
                 f"n_components={m} must be less than the number of samples, n_samples={n}; use at "
