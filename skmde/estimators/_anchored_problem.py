@@ -74,6 +74,8 @@ class _Frame(NamedTuple):
         Unit of length, and what the distortion in it is to be multiplied by.
     places, offset : ndarrays of shape (n_anchors, m) and (n_items, m)
         The anchors' places, and from where each item's variables are counted.
+    stiffness : ndarray of shape (n_items,)
+        How much the pull at each item outweighs its pairs; 0 for those that are not pulled.
     size, length : float
         Of the largest place, and of a typical one if the solver is to see it as 1.
     is_moderate : bool
@@ -85,6 +87,7 @@ class _Frame(NamedTuple):
     factor: float
     places: np.ndarray
     offset: np.ndarray
+    stiffness: np.ndarray
     size: float
     length: float
     is_moderate: bool
@@ -240,7 +243,7 @@ class AnchoredProblem:
         X[: len(start)] = (start - center) / unit
         X[self._fixed] = frame.places
         pull *= unit**2 / frame.factor
-        scale = frame.length / np.sqrt(1 + pull * self._stiffness())
+        scale = frame.length / np.sqrt(1 + pull * frame.stiffness)
         arrays = frame.offset, scale[:, None], X
         offset, scale, X = (torch.from_numpy(A.astype(dtype)).to(self._device) for A in arrays)
         objective = Rescaled(self._objective(functions, X.dtype, unit, pull), offset, scale)
@@ -291,9 +294,11 @@ class AnchoredProblem:
             offset[self.anchors] = places
         size = float(np.abs(places).max())
         length = root_mean_square(np.abs(places).ravel()) if self._attracts_only else 1.0
-        stiffest = self._stiffness().max() * unit**2 / factor
+        stiffness = self._stiffness()
+        stiffest = stiffness.max() * unit**2 / factor
         moderate = _PRECISE[0] < size < _PRECISE[1] and stiffest < _STIFF
-        return _Frame(center, unit, factor, places, offset, size, length or 1.0, moderate)
+        length = length or 1.0
+        return _Frame(center, unit, factor, places, offset, stiffness, size, length, moderate)
 
     def _solution(self, X, value, gradient, n_iter, history):
         """X and all that is known of it, for the items."""

@@ -200,7 +200,9 @@ class MatrixDistances:
 
         An item is a fitted one if it is given the same row, or a distance of 0.
         """
-        X = distances_to_training(X, self.n_items)
+        return self._as_given(distances_to_training(X, self.n_items))
+
+    def _as_given(self, X):
         if sp.issparse(X):
             chosen = X[:, self._anchors].tocoo()
             D = np.full(chosen.shape, np.inf)
@@ -285,8 +287,8 @@ class GraphDistances(MatrixDistances):
         Where a row does not say how far all anchors are, paths go over the items that it names,
         as those of a graph's further nodes do.
         """
-        D, twin = super().of_unseen(X)
         X = distances_to_training(X, self.n_items)
+        D, twin = self._as_given(X)
         for r in np.flatnonzero(np.isinf(D).any(axis=1)):
             items, lengths = _finite_entries(X, r)
             if len(items):
