@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,8 @@ class Case:
     along: Callable[[np.ndarray], np.ndarray] = first_direction
     # pairs (i, j) of the problem that was solved, those that repel left out
     pairs: Callable[[Any], np.ndarray] = lambda fitted: fitted.edges_
+    # parameters under which it computes in other ways than by default
+    ways: tuple[dict, ...] = ()
     # parameters of a fit of 20,000 rows that is over soon
     large: dict = field(default_factory=dict)
     # the function that says how much memory there is, where all pairs are held
@@ -133,6 +136,14 @@ CASES = {
         PreserveNeighbors(random_state=0),
         distinct=True,
         pairs=attractive,
+        ways=(
+            {"init": "pca"},
+            {"init": "random", "constraint": "standardized"},
+            {"neighbors_algorithm": "torch"},
+            *([{"neighbors_algorithm": "faiss"}] if find_spec("faiss") else []),
+            {"n_components": 40},
+            {"metric": "manhattan", "repulsive_penalty": None},
+        ),
         large={"max_iter": 2},
     ),
     "PreserveDistances": Case(
@@ -141,6 +152,17 @@ CASES = {
         precomputed=frozenset({"matrix", "graph"}),
         keeps_distances=True,
         pairs_are_neighbors=False,
+        ways=(
+            {"loss": "fractional", "constraint": "standardized", "init": "random"},
+            {"metric": "manhattan", "max_pairs": 3000},
+            {"metric": "cosine", "loss": "logistic"},
+            {"n_neighbors": 6, "max_pairs": 20_000},
+            {"n_components": 12, "loss": "squared"},
+            {"metric": "precomputed"},
+            {"metric": "graph"},
+            {"metric": "graph", "max_pairs": 5000, "loss": "kamada_kawai"},
+            {"metric": "graph", "max_path_length": 3.0, "max_pairs": 2000},
+        ),
         large={"max_iter": 2, "max_pairs": 50_000},
         memory="skmde.estimators._preserve_distances.physical_memory",
     ),
@@ -149,6 +171,7 @@ CASES = {
         warns_of_parts=True,
         along=lambda Y: Y[:, 0],
         pairs=of_graph,
+        ways=({"weights": "normalized_laplacian"}, {"weights": "classical_mds"}),
         large={"max_iter": 2},
     ),
     "QuadraticMDE of paths": Case(
@@ -166,6 +189,10 @@ CASES = {
         bounded_components=False,
         warns_of_parts=True,
         along=lambda Y: Y[:, 0],
+        ways=(
+            {"attractive_penalty": "huber"},
+            {"attractive_penalty": "log1p", "repulsive_penalty": "log"},
+        ),
     ),
     "AnchoredMDE of distances": Case(
         AnchoredMDE(loss="squared", random_state=0),
@@ -197,9 +224,10 @@ def over(applies=lambda case: True):
     )
 
 
-def assert_finite(Y, n=None):
-    """Numbers, one row for each sample."""
-    assert n is None or len(Y) == n
+def assert_finite(Y, shape=()):
+    """Numbers, in an array of this shape, or of so many rows."""
+    shape = (shape,) if isinstance(shape, int) else shape
+    assert Y.shape[: len(shape)] == shape
     assert np.isfinite(Y).all()
 
 

@@ -6,15 +6,11 @@ one line of JSON.
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import run_python
 
-import skmde
-
-ROOT = Path(skmde.__file__).parent.parent
 HERE = Path(__file__).parent
 
 needs_posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals")
@@ -31,12 +27,46 @@ X[:, :2] += 6 * rng.integers(0, 3, (300, 2))
 UNSEEN = X[250:] + 0.1
 X = X[:250]
 
-def bits(case, estimator):
-    answers = case.found(estimator).tobytes() + case.ask(estimator, UNSEEN).tobytes()
+def bits(case, estimator, unseen=UNSEEN):
+    answers = case.found(estimator).tobytes() + case.ask(estimator, unseen).tobytes()
     return hashlib.sha256(answers).hexdigest()
+"""
 
-def all_bits():
-    return {name: bits(case, case.fit(X)) for name, case in CASES.items()}
+# Many rows and columns, so that there is work for several threads.
+BITS = """
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import kneighbors_graph
+
+rows = rng.standard_normal((900, 70)) * np.linspace(3, 0.1, 70)
+unseen = rows[:50] + 0.01
+D, TO = cdist(rows, rows), cdist(unseen, rows)
+kinds = {
+    "precomputed": (D, TO),
+    "graph": (kneighbors_graph(rows, 7), TO),
+}
+
+def all_bits(**params):
+    found = {}
+    for name, case in CASES.items():
+        short = {"max_iter": 15} if case.has("max_iter") else {}
+        for way in ({}, *case.ways):
+            data, new = kinds.get(way.get("metric"), (rows, unseen))
+            estimator = case.fit(data, rows, **short, **way, **params)
+            numbers = [
+                np.asarray(value).tobytes()
+                for attribute, value in sorted(vars(estimator).items())
+                if isinstance(value, np.ndarray | float) and attribute.endswith("_")
+            ]
+            answers = [bits(case, estimator, new).encode(), *numbers]
+            found[f"{name}, {way}"] = hashlib.sha256(b"".join(answers)).hexdigest()
+    return found
+
+said["bits"] = all_bits()
+"""
+BITS_IN_JOBS = """
+import torch
+torch.set_num_threads(1)
+said["bits with n_jobs=2"] = all_bits(n_jobs=2)
 """
 
 # Pickles of what searches neighbours by approximation, and of what calls a function of the user's.
@@ -45,6 +75,7 @@ import metrics_of_mine
 search = "faiss" if find_spec("faiss") else "pynndescent"
 for name, case in CASES.items():
     ways = [{"neighbors_algorithm": search}, {"metric": metrics_of_mine.taxi}]
+    ways += [{"loss": metrics_of_mine.loss}] if case.has("loss") else []
     estimators = [case.fit(X[:100], **way) for way in ways]
     answers = [case.ask(estimator, UNSEEN) for estimator in estimators]
     with open(name + ".pickle", "wb") as file:
@@ -74,7 +105,8 @@ def in_child(case):
     os.waitpid(child, 0)
     return found
 
-said["forked"] = {name: in_child(case) == said["bits"][name] for name, case in CASES.items()}
+bits_here = {name: bits(case, case.fit(X)) for name, case in CASES.items()}
+said["forked"] = {name: in_child(case) == bits_here[name] for name, case in CASES.items()}
 """
 
 INTERRUPT = """
@@ -101,7 +133,7 @@ for name, case in CASES.items():
         end = type(error).__name__
     same = "as before" if vars(estimator) == before else "changed"
     again = estimator.set_params(metric="euclidean").fit(X, case.y(X))
-    works = "works" if bits(case, again) == said["bits"][name] else "broken"
+    works = "works" if bits(case, again) == bits_here[name] else "broken"
     said["interrupted"][name] = f"{end}, {same}, {works}"
 children = [folder for folder in os.listdir("/proc") if folder.isdigit()] if (
     os.path.isdir("/proc")) else []
@@ -135,37 +167,25 @@ said["finite"] = [
 def run(folder, parts, threads, **environment):
     """What a process says that does these things in this folder, with so many threads."""
     code = [COMMON, "said = {}", *parts, "print('\\n' + json.dumps(said))"]
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(code)],
-        cwd=folder,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(map(str, (ROOT, HERE, folder))),
-            "OMP_NUM_THREADS": str(threads),
-            "OPENBLAS_NUM_THREADS": str(threads),
-            "MKL_NUM_THREADS": str(threads),
-            **environment,
-        },
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_python("\n".join(code), folder=folder, paths=[HERE], threads=threads, **environment)
     *output, said = done.stdout.strip("\n").split("\n")
     return {**json.loads(said), "output": "\n".join(output) + done.stderr}
 
 
 def run_all(folder):
     """The processes that the rows need, by number of threads; one has no cache of kernels."""
-    (folder / "metrics_of_mine.py").write_text("def taxi(a, b):\n    return abs(a - b).sum()\n")
-    bits = "said['bits'] = all_bits()"
+    (folder / "metrics_of_mine.py").write_text(
+        "def taxi(a, b):\n    return abs(a - b).sum()\n"
+        "def loss(delta, d):\n    return (delta - d) ** 2\n"
+    )
     posix = [FORK, INTERRUPT] if hasattr(os, "fork") else []
     # a file: no process, not even root's, can make a folder of it
     no_folder = folder / "file"
     no_folder.write_text("")
     return {
-        "1": run(folder, [bits, WRITE], 1),
-        "2": run(folder, [bits, READ, *posix], 2),
-        "4": run(folder, [bits, QUIET], 4),
+        "1": run(folder, [BITS, WRITE], 1),
+        # last, as it leaves torch with one thread
+        "2": run(folder, [BITS, READ, *posix, BITS_IN_JOBS], 2),
+        "4": run(folder, [BITS, QUIET], 4),
         "no cache": run(folder, [FINITE], 2, NUMBA_CACHE_DIR=str(no_folder / "cache")),
     }

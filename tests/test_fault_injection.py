@@ -20,7 +20,8 @@ import pytest
 import torch
 from embedding_properties import is_documented
 from fault_cases import CASES, assert_finite, over
-from fault_processes import COMMON, HERE, ROOT, needs_posix, run
+from fault_processes import COMMON, HERE, needs_posix, run
+from processes import ROOT
 
 from skmde.exceptions import ConvergenceWarning
 

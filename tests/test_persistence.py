@@ -1,10 +1,7 @@
 """Fitted estimators survive files: pickle, joblib and skops, read in another process."""
 
 import importlib
-import os
 import pickle
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -13,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from labels import label
+from processes import run_python
 from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
 
@@ -135,16 +133,7 @@ def test_another_process_answers_the_same(tmp_path, how):
         joblib.dump(CASES[name][3], files[1])
         code.append(f"sys.argv = ['', {how!r}, *{files!r}]; read()")
         wanted[files[2]] = answer(estimator, CASES[name][3])
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(code)],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    run_python("\n".join(code), folder=tmp_path)
     for file, places in wanted.items():
         np.testing.assert_array_equal(np.load(file), places, strict=True)
 

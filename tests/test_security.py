@@ -1,12 +1,10 @@
 """What the package does not do: evaluate strings, open connections, write files unasked."""
 
 import ast
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import run_python
 
 import skmde
 
@@ -100,15 +98,6 @@ for event in seen:
 
 
 def test_a_warm_process_writes_no_file_opens_no_connection_and_runs_no_text(tmp_path):
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
-    done = subprocess.run(
-        [sys.executable, "-c", WATCHED],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_python(WATCHED, folder=tmp_path)
     assert done.stdout == ""
     assert list(tmp_path.iterdir()) == []

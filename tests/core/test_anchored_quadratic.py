@@ -1,13 +1,10 @@
 """Quadratic placement against closed forms, dense algebra and harsh weights."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
+from processes import run_python
 
 from skmde.core.anchored_quadratic import place_quadratic
 
@@ -149,15 +146,5 @@ print(hashlib.sha256(X.tobytes()).hexdigest())
 
 
 def test_same_bits_for_any_number_of_blas_threads():
-    seen = set()
-    for threads in ("1", "2", "4"):
-        environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
-        done = subprocess.run(
-            [sys.executable, "-c", CODE],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        seen.add(done.stdout)
+    seen = {run_python(CODE, threads=threads).stdout for threads in (1, 2, 4)}
     assert len(seen) == 1

@@ -1,9 +1,6 @@
 """AnchoredMDE against closed forms, its own optimality conditions, and inputs that break things."""
 
-import os
 import pickle
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -469,40 +466,6 @@ def test_fitted_state_is_apart_from_parameters_and_survives_pickling(params):
 
 
 # Determinism and manners
-
-
-CODE = """
-import hashlib
-import numpy as np
-import torch
-from skmde import AnchoredMDE
-rng = np.random.default_rng(0)
-X = rng.standard_normal((1500, 5))
-y = np.full((1500, 2), np.nan)
-y[::50] = rng.standard_normal((30, 2))
-digest = hashlib.sha256()
-for params in {params}:
-    estimator = AnchoredMDE(random_state=0, max_iter=10, **params).fit(X, y)
-    digest.update(estimator.embedding_.tobytes())
-    digest.update(estimator.forces_.tobytes())
-    digest.update(estimator.transform(X[:50] + 0.01).tobytes())
-print(digest.hexdigest())
-"""
-
-
-def test_row_42_same_bits_for_any_number_of_threads():
-    seen = set()
-    for threads in ("1", "2", "4"):
-        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-        done = subprocess.run(
-            [sys.executable, "-c", CODE.replace("{params}", repr(PARAMS))],
-            env={**os.environ, "PYTHONPATH": str(ROOT), **dict.fromkeys(names, threads)},
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        seen.add(done.stdout)
-    assert len(seen) == 1
 
 
 @BY_NAME

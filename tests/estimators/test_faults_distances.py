@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
-from fault_tools import assert_finite, n_distinct, run_python
+from fault_cases import assert_finite, n_distinct
+from fault_inputs import CONTAINERS, NOT_NUMBERS, sparse_forms
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
@@ -416,32 +417,7 @@ def test_row_21_boolean_metrics_with_zero_rows(metric):
         np.testing.assert_array_equal(estimator.transform(X[4:]), estimator.embedding_[4:])
 
 
-class HasArray:
-    """An object that numpy can read, and nothing else."""
-
-    def __init__(self, X):
-        self.X = X
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.X, dtype=dtype)
-
-
-WRAPPERS = [
-    pd.DataFrame,
-    lambda X: pd.DataFrame(X).astype("Float64"),
-    lambda X: X.tolist(),
-    lambda X: [torch.tensor(row) for row in X],
-    torch.tensor,
-    lambda X: torch.tensor(X, requires_grad=True),
-    HasArray,
-    np.asfortranarray,
-    lambda X: X.astype(object),
-    lambda X: X.astype(">f8"),
-    lambda X: np.ma.masked_array(X, mask=False),
-]
-
-
-@pytest.mark.parametrize("wrap", WRAPPERS)
+@pytest.mark.parametrize("wrap", CONTAINERS.values(), ids=CONTAINERS)
 @pytest.mark.parametrize("kind", ["rows", "dense distances"])
 def test_row_22_containers_of_numbers(wrap, kind):
     X, unseen, params = KINDS[kind]
@@ -452,7 +428,7 @@ def test_row_22_containers_of_numbers(wrap, kind):
     assert estimator.score(wrap(unseen)) == expected.score(unseen)
 
 
-@pytest.mark.parametrize("wrap", WRAPPERS)
+@pytest.mark.parametrize("wrap", CONTAINERS.values(), ids=CONTAINERS)
 def test_row_22_containers_of_a_graph_of_an_array_and_of_weights(wrap):
     dense = GRAPH.toarray()
     np.testing.assert_array_equal(
@@ -465,62 +441,14 @@ def test_row_22_containers_of_a_graph_of_an_array_and_of_weights(wrap):
         )
 
 
-def test_row_22_polars():
-    polars = pytest.importorskip("polars")
-    frame = polars.DataFrame(X60, schema=list("abcde"))
-    estimator = fit(frame)
-    np.testing.assert_array_equal(estimator.embedding_, embed(X60))
-    assert estimator.feature_names_in_.tolist() == list("abcde")
-
-
 @pytest.mark.parametrize(
-    "params", [{}, {"n_neighbors": 2}, {"metric": "precomputed"}, {"metric": "graph"}]
+    "params", [{"n_neighbors": 2}, {"metric": "precomputed"}, {"metric": "graph"}]
 )
-@pytest.mark.parametrize(
-    ("X", "message"),
-    [
-        ([["a", "b", "c"], ["c", "d", "a"], ["e", "f", "a"]], "numeric"),
-        (np.array([["a", "b"], ["c", "d"]], dtype=object), "could not convert string"),
-        (pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}), "could not convert string"),
-        (np.array([["2020-01-01"]], dtype="M8[D]").repeat(2, 0).repeat(2, 1), "numbers"),
-        (D60 + 1j, "Complex data not supported"),
-        (np.ma.masked_greater(D60, 1.0), "masked entries"),
-        ([[1, 2], [3]], "inhomogeneous"),
-        (X60[:, 0], "Expected 2D array"),
-        (X60[None], "dim 3"),
-        (X60[:0], "0 sample"),
-        (X60[:, :0], "0 feature"),
-        (None, "Expected 2D array"),
-    ],
-)
-def test_row_23_what_is_no_matrix_of_numbers(X, message, params):
+@pytest.mark.parametrize("what", NOT_NUMBERS)
+def test_row_23_what_is_no_matrix_of_numbers(what, params):
+    X, message = NOT_NUMBERS[what]
     with pytest.raises(ValueError, match=message):
         PreserveDistances(**params).fit(X)
-
-
-def sparse_forms(X):
-    X = X.toarray() if sp.issparse(X) else X  # nothing is shared
-    wide = sp.csr_array(X)
-    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    unsorted = sp.csr_array(X)
-    unsorted.indices[:2] = unsorted.indices[[1, 0]]
-    unsorted.data[:2] = unsorted.data[[1, 0]]
-    unsorted.has_sorted_indices = False
-    coo = sp.coo_array(X)
-    halves = sp.coo_array(
-        (np.tile(coo.data / 2, 2), (np.tile(coo.row, 2), np.tile(coo.col, 2))), shape=X.shape
-    )
-    return {
-        "csr_array": sp.csr_array(X),
-        "csr_matrix": sp.csr_matrix(X),
-        "csc_array": sp.csc_array(X),
-        "coo_array": coo,
-        "coo_matrix": sp.coo_matrix(X),
-        "lil_array": sp.lil_array(X),
-        "int64 indices": wide,
-        "unsorted": unsorted,
-        "halves": halves,
-    }
 
 
 @pytest.mark.parametrize("form", sparse_forms(np.eye(3)))
@@ -912,66 +840,6 @@ def test_row_39_neighbors_of_unseen_samples():
             np.testing.assert_allclose(estimator.transform(unseen), expected, atol=1e-5)
 
 
-THREADED = """
-import sys
-import numpy as np, scipy.sparse as sp, torch
-from skmde import PreserveDistances
-
-rng = np.random.default_rng(5)
-X = rng.standard_normal((240, 30)) * np.linspace(3, 0.1, 30)
-D = np.sqrt(((X[:120, None] - X[:120]) ** 2).sum(2))
-links = sp.random_array((300, 300), density=0.01, rng=1)
-lengths = links.copy()
-links.data[:] = 1.0
-new = X[230:]
-to = np.sqrt(((new[:, None] - X[:120]) ** 2).sum(2))
-path = rng.uniform(1, 5, (5, 300))
-cases = [
-    (X[:230], new, {}),
-    (X[:230], new, {"loss": "fractional", "constraint": "standardized", "init": "random"}),
-    (X[:230], new, {"metric": "manhattan", "max_pairs": 3000}),
-    (X[:230], new, {"metric": "cosine", "loss": "logistic"}),
-    (X[:230], new, {"n_neighbors": 6, "max_pairs": 20000}),
-    (X[:230], new, {"n_components": 12, "loss": "squared"}),
-    (D, to, {"metric": "precomputed"}),
-    (links, path, {"metric": "graph"}),
-    (lengths, path, {"metric": "graph", "max_pairs": 5000, "loss": "kamada_kawai"}),
-    (links, path, {"metric": "graph", "max_path_length": 3, "max_pairs": 2000}),
-]
-for setting in sys.stdin.read().split():
-    threads, n_jobs = map(int, setting.split(","))
-    if threads:
-        torch.set_num_threads(threads)
-    bits = []
-    for data, unseen, case in cases:
-        estimator = PreserveDistances(random_state=3, max_iter=15, n_jobs=n_jobs or None, **case)
-        estimator.fit(data)
-        bits.append(estimator.embedding_.tobytes())
-        bits.append(estimator.distances_.tobytes())
-        bits.append(estimator.transform(unseen).tobytes())
-        bits.append(repr((estimator.stress_, estimator.distortion_, estimator.score(unseen))))
-    print(hash(tuple(map(hash, bits))))
-"""
-
-
-def test_row_42_same_bits_for_any_number_of_threads():
-    # In processes of their own: more threads than processors make torch slow for good.
-    found = []
-    # Threads by the environment; then torch's number and n_jobs, 0 for what is there.
-    for threads, settings in ((1, "0,0"), (2, "0,0 1,2"), (4, "0,0")):
-        done = run_python(
-            THREADED,
-            stdin=settings,
-            OMP_NUM_THREADS=str(threads),
-            OPENBLAS_NUM_THREADS=str(threads),
-            MKL_NUM_THREADS=str(threads),
-            PYTHONHASHSEED="0",
-        )
-        found += done.stdout.split()
-    assert len(found) == 4
-    assert len(set(found)) == 1
-
-
 @every_kind
 def test_row_42_same_seed_same_bits(kind):
     first, unseen = fit_kind(kind, max_iter=20)
@@ -1049,48 +917,6 @@ def test_row_45_pipeline_with_memory_and_grid_search(tmp_path):
         error_score="raise",
     ).fit(X60)
     assert len(set(inner.cv_results_["mean_test_score"])) == 2
-
-
-def test_row_45_clone_keeps_every_parameter():
-    params = {
-        "n_components": 3,
-        "loss": skmde.HuberLoss(2.0),
-        "metric": pairwise_distances,
-        "metric_params": {"p": 1},
-        "n_neighbors": 4,
-        "max_path_length": 3.0,
-        "max_pairs": 1e4,
-        "neighbors_algorithm": "exact",
-        "constraint": skmde.Standardized(),
-        "init": np.zeros((60, 3)),
-        "max_iter": 7,
-        "tol": 1e-3,
-        "memory_size": 3,
-        "random_state": 5,
-        "n_jobs": 2,
-        "device": torch.device("cpu"),
-        "callbacks": [print],
-        "verbose": 1,
-    }
-    estimator = PreserveDistances(**params)
-    assert set(params) == set(estimator.get_params(deep=False))
-    for name, value in params.items():
-        assert getattr(estimator, name) is value
-    copy = clone(estimator)
-    for name, value in copy.get_params(deep=False).items():
-        assert type(value) is type(params[name]), name
-        assert repr(value) == repr(params[name]), name
-
-
-@pytest.mark.parametrize(
-    "y", [np.array(["a"] * 60), np.arange(7), [None] * 60, "labels", np.full(60, np.nan)]
-)
-def test_row_46_y_is_ignored(y):
-    expected = embed(X60, max_iter=20)
-    estimator = PreserveDistances(random_state=0, max_iter=20)
-    np.testing.assert_array_equal(estimator.fit(X60, y).embedding_, expected)
-    np.testing.assert_array_equal(estimator.fit_transform(X60, y=y), expected)
-    assert estimator.score(UNSEEN, y) == estimator.score(UNSEEN)
 
 
 @pytest.mark.parametrize("params", [{}, {"n_neighbors": 8}])
@@ -1173,49 +999,6 @@ def test_row_48_read_only_arrays(kind):
     expected = fit(X, weights, init=init.copy(), max_iter=20, **params)
     np.testing.assert_array_equal(estimator.embedding_, expected.embedding_)
     np.testing.assert_array_equal(estimator.transform(frozen[1]), expected.transform(unseen))
-
-
-WRITE = """
-import pickle, numpy as np, scipy.sparse as sp, metrics_of_mine
-from skmde import PreserveDistances
-rng = np.random.default_rng(0)
-X, new = rng.standard_normal((80, 4)), rng.standard_normal((5, 4))
-D, to = (np.sqrt(((A[:, None] - X) ** 2).sum(2)) for A in (X, new))
-cases = [
-    (X, new, dict(metric=metrics_of_mine.taxi)),
-    (X, new, dict(loss=metrics_of_mine.loss)),
-    (X, new, dict(metric="cosine", constraint="standardized")),
-    (X, new, dict(n_neighbors=6)),
-    (X, new, dict(n_neighbors=6, metric=metrics_of_mine.taxi)),
-    (sp.csr_array(X), sp.csr_array(new), dict(metric="manhattan", max_pairs=500)),
-    (D, to, dict(metric="precomputed")),
-    (np.where(D < 1.5, D, 0), to, dict(metric="graph")),
-]
-fitted = [PreserveDistances(random_state=0, max_iter=10, **p).fit(X) for X, _, p in cases]
-unseen = [new for _, new, _ in cases]
-expected = [e.transform(new) for e, new in zip(fitted, unseen)]
-with open("{file}", "wb") as f:
-    pickle.dump((unseen, fitted, expected), f)
-"""
-READ = """
-import pickle, numpy as np
-with open("{file}", "rb") as f:
-    unseen, fitted, expected = pickle.load(f)
-for new, estimator, places in zip(unseen, fitted, expected):
-    np.testing.assert_array_equal(estimator.transform(new), places)
-print(len(fitted))
-"""
-
-
-def test_row_49_pickled_in_one_process_and_used_in_another(tmp_path):
-    (tmp_path / "metrics_of_mine.py").write_text(
-        "def taxi(a, b):\n    return abs(a - b).sum()\n"
-        "def loss(delta, d):\n    return (delta - d) ** 2\n"
-    )
-    file = tmp_path / "fitted.pickle"
-    run_python(WRITE.format(file=file), extra_path=tmp_path)
-    done = run_python(READ.format(file=file), extra_path=tmp_path, OMP_NUM_THREADS="1")
-    assert done.stdout.split() == ["8"]
 
 
 @pytest.mark.parametrize("kind", [name for name in KINDS if name != "callable"])
