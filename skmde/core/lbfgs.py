@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -27,9 +27,7 @@ from skmde._reductions import add_multiple, dot
 from skmde.constraints import Constraint
 from skmde.core.history import PairHistory
 from skmde.core.line_search import Wolfe, strong_wolfe
-from skmde.core.result import History, SolveResult, SolverState
-
-Callback = Callable[[SolverState], "bool | None"]
+from skmde.core.result import Callback, History, SolveResult, SolverState, asks_to_stop
 
 _FAR = 1e12  # how many times as large as the start, or as unit size, no embedding is
 
@@ -133,9 +131,8 @@ def minimize(
         point = following
         iteration += 1
         record(iteration)
-        state = SolverState(iteration, point.value, point.residual_norm, point.X)
-        answers = [callback(state) for callback in callbacks]  # each is called, whatever they say
-        if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):
+        state = SolverState.at(iteration, point.value, point.residual_norm, point.X)
+        if asks_to_stop(callbacks, state):
             reason = "a callback returned True"
         elif solve.runs_away(point):
             reason = "the items move apart without end, as if there were no minimum"

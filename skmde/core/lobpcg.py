@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -27,6 +28,9 @@ from skmde._threads import even_pieces, run_pieces
 from skmde.core.kernels import _numba
 
 Matrix = np.ndarray
+# Called after a step with its number, the values and unit vectors by then, and the norm of their
+# residuals L x - theta x; a true answer ends the iteration.
+Watch = Callable[[int, Matrix, Matrix, float], Any]
 
 _GUARDS = 2  # further vectors that are carried along; they speed up those that are wanted
 _SETTLED = 5e-5  # relative decrease of the sum of eigenvalues that a step must bring
@@ -69,6 +73,7 @@ def iterate(
     seed: int,
     tol: float | None = None,
     smallest: float = 0.0,
+    watch: Watch | None = None,
 ) -> Ritz:
     """Approximate eigenvectors of the smallest eigenvalues, orthogonal to the space's null vectors.
 
@@ -93,6 +98,8 @@ def iterate(
         largest of the wanted eigenvalues. None stops when the eigenvalues have settled.
     smallest : float
         Norm of a residual that is rounding; it counts as 0.
+    watch : callable, optional
+        Sees every step; see `Watch`.
 
     Returns
     -------
@@ -113,7 +120,7 @@ def iterate(
         R = np.multiply(values[:, None], S[:b], out=S[b : 2 * b])
         np.subtract(LS[:b], R, out=R)
         if tol is not None:
-            worst = np.sqrt(max(space.products(r[None], r[None])[0, 0] for r in R[:n_vectors]))
+            worst = space.lengths(R[:n_vectors]).max()
             if worst <= max(tol * np.abs(values[:n_vectors]).max(), smallest):
                 return Ritz(values, S[:b], step - 1, True)
         R[:] = space.centred(precondition(R))
@@ -129,6 +136,11 @@ def iterate(
             X += P
         S, LS, following, L_following = following, L_following, S, LS
         used = 3 * b
+        if watch is not None:
+            wanted, vectors = values[:n_vectors], S[:n_vectors].copy()
+            residuals = LS[:n_vectors] - wanted[:, None] * vectors
+            if watch(step, wanted, vectors, float(np.linalg.norm(space.lengths(residuals)))):
+                return Ritz(values, S[:b], step, True)
         if tol is None:
             quiet = quiet + 1 if before - after <= _SETTLED * abs(after) else 0
             if quiet >= _QUIET_STEPS:
@@ -180,6 +192,10 @@ class Space:
             self.n_threads,
         )
 
+    def lengths(self, A: Matrix) -> Matrix:
+        """Norms of the rows."""
+        return np.sqrt(np.array([self.products(a[None], a[None])[0, 0] for a in A]))
+
     def without_null(self, A: Matrix) -> Matrix:
         """Rows without their part along the null vectors."""
         along = np.empty_like(A)
@@ -189,7 +205,7 @@ class Space:
     def centred(self, A: Matrix) -> Matrix:
         """Rows without their part along the null vectors, scaled to length 1."""
         A = self.without_null(A)
-        lengths = np.sqrt(np.array([self.products(a[None], a[None])[0, 0] for a in A]))
+        lengths = self.lengths(A)
         scaled: Matrix = A / np.where(lengths > 0, lengths, 1.0)[:, None]
         return scaled
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -88,19 +88,36 @@ class SolverState:
     iteration: int
     value: float
     residual_norm: float
-    _X: torch.Tensor
+    _embedding: Callable[[], torch.Tensor]
+
+    @classmethod
+    def at(cls, iteration: int, value: float, residual_norm: float, X: torch.Tensor) -> SolverState:
+        """The state of an iterate."""
+        return cls(iteration, value, residual_norm, lambda: X)
 
     def in_units(
         self, places: Callable[[torch.Tensor], torch.Tensor], value: float, norm: float
     ) -> SolverState:
         """The same state in other units: a function of the embedding, and factors."""
         return SolverState(
-            self.iteration, self.value * value, self.residual_norm * norm, places(self._X)
+            self.iteration,
+            self.value * value,
+            self.residual_norm * norm,
+            lambda: places(self._embedding()),
         )
 
     @property
     def X(self) -> np.ndarray:  # noqa: N802
         """A copy of the current embedding, shape (n, m), that cannot be written to."""
-        copy = self._X.detach().cpu().numpy().copy()
+        copy = self._embedding().detach().cpu().numpy().copy()
         copy.flags.writeable = False
         return copy
+
+
+Callback = Callable[[SolverState], "bool | None"]
+
+
+def asks_to_stop(callbacks: Iterable[Callback], state: SolverState) -> bool:
+    """Whether a callback returned True; each is called, whatever the others say."""
+    answers = [callback(state) for callback in callbacks]
+    return any(isinstance(answer, bool | np.bool_) and answer for answer in answers)

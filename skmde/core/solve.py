@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import torch
 
 from skmde.constraints import Constraint
-from skmde.core.lbfgs import Callback, Objective, minimize
+from skmde.core.lbfgs import Objective, minimize
 from skmde.core.progress import progress_bar
-from skmde.core.result import SolveResult
+from skmde.core.result import Callback, SolveResult
 from skmde.exceptions import ConvergenceWarning
 
 _FIRST_STEPS = 2  # iterations after which a solve that ends is not taken for a failed one

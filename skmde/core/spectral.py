@@ -26,11 +26,13 @@ from skmde._polar import affine_rows, inverse_sqrt
 from skmde._reductions import dot, gram
 from skmde.constraints import Constraint
 from skmde.core.lbfgs import minimize
-from skmde.core.lobpcg import Space, iterate
+from skmde.core.lobpcg import Space, Watch, iterate
+from skmde.core.result import SolverState
 
 Matrix = np.ndarray
 
 SOLVERS = ("auto", "dense", "lanczos", "lobpcg", "lbfgs")
+WATCHED = ("lobpcg", "lbfgs")  # whose steps can be seen
 
 _SMALL = 50  # rows; LAPACK gives the same bits for any number of threads up to here
 _WIDE = 40  # vectors
@@ -106,6 +108,7 @@ def bottom(
     tol: float | None,
     max_iter: int,
     n_threads: int = 1,
+    watch: Watch | None = None,
 ) -> Spectrum:
     """Eigenvectors of the smallest eigenvalues that are orthogonal to the null vectors.
 
@@ -124,6 +127,9 @@ def bottom(
         Largest number of steps; if Lanczos has not found all by then, LOBPCG goes on.
     n_threads : int
         Threads of "lobpcg" and "lbfgs"; their results do not depend on it.
+    watch : callable, optional
+        Sees every step of "lobpcg" and "lbfgs", and may end them; see
+        :data:`~skmde.core.lobpcg.Watch`.
 
     Returns
     -------
@@ -132,14 +138,14 @@ def bottom(
     n = form.null.shape[1]
     if n_vectors == 0:
         return Spectrum(np.empty(0), np.empty((0, n)), None, 0, True)
-    solver = _choice(n, n_vectors, len(form.null), solver, tol)
+    solver = choose_solver(form, n_vectors, solver, tol)
     if solver == "dense":
         return _dense(form, n_vectors)
     if solver == "lanczos":
         return _lanczos(form, n_vectors, tol or 0.0, max_iter)
     space = Space(n, n_threads, form.null)
     if solver == "lbfgs":
-        return _lbfgs(form, space, n_vectors, tol, max_iter)
+        return _lbfgs(form, space, n_vectors, tol, max_iter, watch)
     found = iterate(
         form.apply,
         form.precondition,
@@ -149,12 +155,15 @@ def bottom(
         seed=_SEED,
         tol=tol,
         smallest=_ROUNDING * form.bound,
+        watch=watch,
     )
     values, vectors = found.values, found.vectors[:n_vectors]
     return Spectrum(values[:n_vectors], vectors, values[n_vectors], found.n_iter, found.converged)
 
 
-def _choice(n: int, n_vectors: int, n_null: int, solver: str, tol: float | None) -> str:
+def choose_solver(form: QuadraticForm, n_vectors: int, solver: str, tol: float | None) -> str:
+    """What :func:`bottom` does if it is told `solver`."""
+    n_null, n = form.null.shape
     if n <= max(_SMALL, 4 * (n_vectors + n_null + 3)):
         return "dense"
     if solver != "auto":
@@ -250,7 +259,12 @@ class _Orthonormal(Constraint):
 
 
 def _lbfgs(
-    form: QuadraticForm, space: Space, n_vectors: int, tol: float | None, max_iter: int
+    form: QuadraticForm,
+    space: Space,
+    n_vectors: int,
+    tol: float | None,
+    max_iter: int,
+    watch: Watch | None,
 ) -> Spectrum:
     n = space.n
     constraint = _Orthonormal(form.null)
@@ -258,22 +272,36 @@ def _lbfgs(
     start = torch.from_numpy(np.ascontiguousarray(np.sqrt(n) * rows.T))
     if tol is None:  # half the memory, and nearly half the time
         tol, start = 0.0, start.float()
+
+    def ritz(X: torch.Tensor) -> tuple[Matrix, Matrix, Matrix]:
+        """Values, vectors and lengths of residuals of the rotation that makes X^T L X diagonal."""
+        rows = np.ascontiguousarray(X.numpy().T, np.float64)
+        values, mix = space.rayleigh_ritz(rows, form.apply(rows), n_vectors)
+        vectors = np.empty_like(rows)
+        space.combine(mix, rows, vectors)
+        return values, vectors, space.lengths(form.apply(vectors) - values[:, None] * vectors)
+
+    stopped = False
+
+    def step(state: SolverState) -> bool:
+        nonlocal stopped
+        values, vectors, lengths = ritz(torch.from_numpy(state.X))
+        assert watch is not None
+        stopped = bool(watch(state.iteration, values, vectors, float(np.linalg.norm(lengths))))
+        return stopped
+
     result = minimize(
         _Form(form, space.n_threads),
         constraint,
         constraint.project(start),
         tol=2 * tol * np.sqrt(n) * 1e-2,
         max_iter=max_iter,
+        callbacks=() if watch is None else (step,),
     )
-    rows = np.ascontiguousarray(result.X.numpy().T, np.float64)
-    # the rotation that makes X^T L X diagonal
-    values, mix = space.rayleigh_ritz(rows, form.apply(rows), n_vectors)
-    vectors = np.empty_like(rows)
-    space.combine(mix, rows, vectors)
-    R = form.apply(vectors) - values[:, None] * vectors
-    worst = max(float(np.sqrt(space.products(r[None], r[None])[0, 0])) for r in R)
+    values, vectors, lengths = ritz(result.X)
     # a method that compares values sees no step whose square is lost in them
-    converged = worst <= max(tol * np.abs(values).max(), _ROOT_OF_ROUNDING * form.bound)
+    enough = max(tol * np.abs(values).max(), _ROOT_OF_ROUNDING * form.bound)
+    converged = stopped or bool(lengths.max() <= enough)
     return Spectrum(values, vectors, None, result.n_iter, converged)
 
 

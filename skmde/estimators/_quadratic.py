@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
+import torch
 from sklearn.metrics.pairwise import kernel_metrics
 
 from skmde._device import cpu_by_default
 from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._threads import count_threads
-from skmde._typing import Data, Metric, Parameters, RandomState
+from skmde._typing import Callbacks, Data, Metric, Parameters, RandomState
 from skmde.constraints import Centered, Standardized
-from skmde.core.spectral import SOLVERS, bottom, fix_signs
+from skmde.core.progress import progress_bar
+from skmde.core.result import SolverState, asks_to_stop
+from skmde.core.spectral import SOLVERS, WATCHED, bottom, choose_solver, fix_signs
 from skmde.estimators._base import BaseEmbedding, as_output, stage
 from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._quadratic_gram import (
@@ -133,8 +137,14 @@ class QuadraticMDE(BaseEmbedding):
         Seeds approximate searches for neighbours.
     n_jobs : int, default=None
         Limit on the number of threads; None is torch's number (``torch.get_num_threads()``).
+    callbacks : list of callable, default=None
+        Called after every iteration of the solvers "lobpcg" and "lbfgs" with a state that has
+        `iteration`, `X` (the embedding by then), `value` (its average distortion) and
+        `residual_norm` (2 sqrt(n) / p times the norm of the residuals of the eigenvectors);
+        returning True ends the iteration. "dense" and "lanczos" have no steps to be seen.
     verbose : int, default=0
-        1 shows the progress of the search for shortest paths, or of the semidefinite program.
+        1 shows the progress of the iteration, and before it that of the search for shortest paths,
+        or of the semidefinite program.
 
     Attributes
     ----------
@@ -213,6 +223,7 @@ class QuadraticMDE(BaseEmbedding):
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
+        "callbacks": ["array-like", None],
         "verbose": ["verbose"],
     }
 
@@ -237,6 +248,7 @@ class QuadraticMDE(BaseEmbedding):
         tol: float | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        callbacks: Callbacks | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -256,13 +268,11 @@ class QuadraticMDE(BaseEmbedding):
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.callbacks = callbacks
         self.verbose = verbose
 
     def _is_precomputed(self):
         return self.weights in _OF_DISTANCES and self._is("precomputed")
-
-    def _callbacks(self):
-        return ()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -313,29 +323,14 @@ class QuadraticMDE(BaseEmbedding):
         self._check_parameters()
         X, n = self._training(X)
         m = self.n_components
-        self._fit_callbacks(X, None)  # a task without iterations that can be told
+        callbacks = [*self._callbacks(), *self._fit_callbacks(X, None)]
         with stage("weights"):
             problem = self._problem(X)
         with stage("solve"):
-            known, form = problem.separating[:m], problem.form
-            found = bottom(
-                form,
-                min(m - len(known), form.null.shape[1] - len(form.null)),
-                self.solver,
-                tol=self._tolerance(n),
-                max_iter=self.max_iter,
-                n_threads=count_threads(self.n_jobs),
-            )
-        values = np.concatenate([np.zeros(len(known)), found.values])
-        vectors = np.concatenate([known, found.vectors])
-        if self.weights in _OF_GRAM:
-            # what does not lower the distortion is no direction of the data
-            kept = values < -max(problem.rounding, _FLAT * -values.min(initial=0.0))
-            values, vectors = values[kept], vectors[kept]
+            found = self._solve(problem, callbacks)
+        values, vectors = self._usable(problem, found.values, found.vectors)
         self._warn(problem, found, len(values))
-        embedding = np.zeros((n, m))
-        embedding[:, : len(values)] = problem.lift(vectors, values).T
-        self.embedding_ = as_output(fix_signs(embedding), X)
+        self.embedding_ = as_output(self._lifted(problem, values, vectors), X)
         self.eigenvalues_ = np.zeros(m)
         self.eigenvalues_[: len(values)] = values * problem.squared_unit
         self.n_pairs_ = problem.n_pairs
@@ -345,8 +340,61 @@ class QuadraticMDE(BaseEmbedding):
         self.__dict__.pop("graph_", None)
         if problem.graph is not None:
             self.graph_ = problem.graph
-        problem.form = problem.separating = None  # what placing does not need
+        problem.settle()
         self._fitted = problem
+
+    def _solve(self, problem, callbacks):
+        """The bottom of the spectrum."""
+        form, n_known = problem.form, len(problem.separating[: self.n_components])
+        count = min(self.n_components - n_known, form.null.shape[1] - len(form.null))
+        tol = self._tolerance(problem.n_items)
+        solver = choose_solver(form, count, self.solver, tol)
+        verbose = self.verbose if solver in WATCHED else 0
+        with progress_bar(verbose, self.max_iter) as bar:
+            return bottom(
+                form,
+                count,
+                solver,
+                tol=tol,
+                max_iter=self.max_iter,
+                n_threads=count_threads(self.n_jobs),
+                watch=self._watch(problem, [*callbacks, *bar]),
+            )
+
+    def _watch(self, problem, callbacks):
+        """What shows the steps of the iteration to callbacks."""
+        if not callbacks:
+            return None
+        n, unit = problem.n_items, problem.squared_unit / problem.n_pairs
+        kept = copy.copy(problem)  # states may be asked for X after the fit
+
+        def watch(step, values, vectors, norm):
+            values, vectors = self._usable(problem, values, vectors)
+            value, norm = n * unit * values.sum(), 2 * np.sqrt(n) * unit * norm
+
+            def embedding():
+                return torch.from_numpy(self._lifted(kept, values, vectors))
+
+            return asks_to_stop(callbacks, SolverState(step, float(value), norm, embedding))
+
+        return watch
+
+    def _usable(self, problem, values, vectors):
+        """Eigenvalues and vectors of columns that are not zero, those known beforehand first."""
+        known = problem.separating[: self.n_components]
+        values = np.concatenate([np.zeros(len(known)), values])
+        vectors = np.concatenate([known, vectors])
+        if self.weights in _OF_GRAM:
+            # what does not lower the distortion is no direction of the data
+            kept = values < -max(problem.rounding, _FLAT * -values.min(initial=0.0))
+            values, vectors = values[kept], vectors[kept]
+        return values, vectors
+
+    def _lifted(self, problem, values, vectors):
+        """The embedding of eigenvectors."""
+        embedding = np.zeros((problem.n_items, self.n_components))
+        embedding[:, : len(values)] = problem.lift(vectors, values).T
+        return fix_signs(embedding)
 
     def _check_parameters(self):
         """What scikit-learn's check of one parameter at a time cannot see."""

@@ -24,7 +24,7 @@ from skmde.estimators._known_rows import KnownRows
 from skmde.estimators._neighbor_tables import NeighborTables
 from skmde.estimators._original_distances import MatrixDistances, NeighborPaths, RowDistances
 from skmde.estimators._quadratic_bridges import bridges
-from skmde.estimators._quadratic_weights import lifted, with_twins
+from skmde.estimators._quadratic_weights import QuadraticProblem, lifted, with_twins
 from skmde.preprocessing._adjacency import as_adjacency
 from skmde.preprocessing._scaling import Scaling, unit_rows
 from skmde.preprocessing.graphs import connected_components
@@ -35,7 +35,7 @@ _COPIES = 3  # n x n matrices at the peak of a fit
 _FAR = 2.0  # longest paths between two items that no path joins
 
 
-class GramProblem:
+class GramProblem(QuadraticProblem):
     """Kernel PCA, and what reduces to it.
 
     Parameters
@@ -46,8 +46,6 @@ class GramProblem:
         What K was divided by, in squared units of the data.
     n_jobs : int or None
     """
-
-    graph = None
 
     def __init__(self, K, unit, n_jobs):
         self.n_items = n = len(K)

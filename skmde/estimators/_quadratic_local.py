@@ -15,7 +15,7 @@ from scipy.sparse.linalg import splu
 
 from skmde.core.laplacian import part_contrasts
 from skmde.core.spectral import QuadraticForm
-from skmde.estimators._quadratic_weights import lifted, with_twins
+from skmde.estimators._quadratic_weights import QuadraticProblem, lifted, with_twins
 from skmde.preprocessing._scaling import Scaling
 from skmde.preprocessing.graphs import connected_components
 
@@ -25,7 +25,7 @@ _FACTORED = 20_000  # items up to which it is
 _BLOCK_ENTRIES = 1 << 22
 
 
-class LocallyLinearProblem:
+class LocallyLinearProblem(QuadraticProblem):
     """Locally linear embedding.
 
     Parameters
@@ -35,8 +35,6 @@ class LocallyLinearProblem:
         Of the rows of X.
     n_components : int
     """
-
-    squared_unit = 1.0
 
     def __init__(self, X, neighbors, n_components):
         self._reconstruction = Reconstruction(X, neighbors)

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from skmde._threads import count_threads, run_rows
 from skmde.core.lobpcg import Space
 from skmde.core.spectral import QuadraticForm, fix_signs
+from skmde.estimators._quadratic_weights import QuadraticProblem
 from skmde.preprocessing._index import few_cells
 from skmde.preprocessing._scaling import Scaling
 
@@ -28,7 +29,7 @@ _LARGE = 1 << 32  # multiplications from which float32 data has products in floa
 _ROUNDING = {np.float32: 1e-7, np.float64: 1e-14}  # of the sum of eigenvalues
 
 
-class PrincipalProblem:
+class PrincipalProblem(QuadraticProblem):
     """Principal component analysis.
 
     Parameters
@@ -36,8 +37,6 @@ class PrincipalProblem:
     X : ndarray or sparse matrix of shape (n, d)
     n_jobs : int or None
     """
-
-    graph = None
 
     def __init__(self, X, n_jobs):
         self.n_items, self._d = X.shape
@@ -148,8 +147,11 @@ class PrincipalProblem:
         rows = self._project(self._X)
         signed = fix_signs(rows)
         self._projection *= np.where((signed * rows).sum(axis=0) < 0, -1.0, 1.0)[:, None]
-        self._X = None
         return signed.T
+
+    def settle(self):
+        super().settle()
+        self._X = None
 
     def _project(self, X):
         X = sp.csr_array(X) if sp.issparse(X) else X

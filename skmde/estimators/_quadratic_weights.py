@@ -1,15 +1,4 @@
-"""Quadratic problems of graphs: what L is, and where unseen items go.
-
-A problem is an object with
-
-- ``form``: the quadratic form whose bottom eigenvectors are wanted (:mod:`skmde.core.spectral`);
-- ``separating``: rows (s, n), unit eigenvectors of eigenvalue 0 that are known beforehand,
-  because they tell connected parts apart, at most `n_components`; the form leaves them out;
-- ``lift(vectors, values)``: columns of the embedding, as rows, from unit eigenvectors of the form;
-- ``n_items``, ``n_pairs`` (p), ``graph`` (sparse weights, or None);
-- ``squared_unit``: eigenvalues of the problem, in units of the form's;
-- ``place(X, embedding, eigenvalues)``: vectors of unseen items, float64.
-"""
+"""Quadratic problems, and those of graphs: what L is, and where unseen items go."""
 
 from __future__ import annotations
 
@@ -61,7 +50,31 @@ class Neighbors:
         return indices, distances, np.where(same & (nearest >= 0), nearest, -1)
 
 
-class LaplacianProblem:
+class QuadraticProblem:
+    """What :class:`~skmde.QuadraticMDE` solves.
+
+    Subclasses have
+
+    - ``form``: the quadratic form whose bottom eigenvectors are wanted
+      (:mod:`skmde.core.spectral`);
+    - ``separating``: rows (s, n), unit eigenvectors of eigenvalue 0 that are known beforehand,
+      because they tell connected parts apart, at most `n_components`; the form leaves them out;
+    - ``lift(vectors, values)``: columns of the embedding, as rows, from unit eigenvectors of the
+      form;
+    - ``n_items``, ``n_pairs`` (p), ``graph`` (sparse weights, or None);
+    - ``squared_unit``: eigenvalues of the problem, in units of the form's;
+    - ``place(X, embedding, eigenvalues)``: vectors of unseen items, float64.
+    """
+
+    graph = None
+    squared_unit = 1.0
+
+    def settle(self):
+        """Forget what placing does not need."""
+        self.form = self.separating = None
+
+
+class LaplacianProblem(QuadraticProblem):
     """The graph of nearest neighbours, with weights 2 (mutual) and 1.
 
     Parameters
@@ -73,8 +86,6 @@ class LaplacianProblem:
         them.
     n_jobs : int or None
     """
-
-    squared_unit = 1.0
 
     def __init__(self, neighbors, n_components, normalized, n_jobs):
         self._neighbors = neighbors
@@ -102,7 +113,7 @@ class LaplacianProblem:
         return with_twins(places, twin, embedding)
 
 
-class GivenWeightsProblem:
+class GivenWeightsProblem(QuadraticProblem):
     """Weights from the caller, of any sign.
 
     Parameters
@@ -111,8 +122,6 @@ class GivenWeightsProblem:
     n_components : int
     n_jobs : int or None
     """
-
-    squared_unit = 1.0
 
     def __init__(self, X, n_components, n_jobs):
         self.graph = symmetric_weights(X)

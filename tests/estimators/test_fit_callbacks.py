@@ -23,6 +23,7 @@ PLACES[:8] = np.random.default_rng(0).standard_normal((8, 2))
 CASES = {
     "neighbors": (PreserveNeighbors(random_state=0), None),
     "distances": (PreserveDistances(random_state=0, loss="squared"), None),
+    "quadratic": (QuadraticMDE(), None),
     "anchored": (AnchoredMDE(random_state=0, attractive_penalty="huber"), PLACES),
 }
 CASE = pytest.mark.parametrize("name", CASES)
@@ -102,7 +103,7 @@ def test_a_failing_callback_is_taken_down_and_leaves_the_estimator(name):
 
 
 def test_problems_that_are_solved_at_once_are_a_task():
-    for estimator, y in ((QuadraticMDE(), None), (AnchoredMDE(), PLACES)):
+    for estimator, y in ((QuadraticMDE(solver="dense"), None), (AnchoredMDE(), PLACES)):
         recorder = Recorder()
         estimator.set_callbacks(recorder).fit(X, y)
         names = ["setup", "begin", "end", "teardown"]

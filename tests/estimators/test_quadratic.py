@@ -269,3 +269,65 @@ def test_a_plain_fit_warns_of_nothing(digits, capfd):
         for weights in ("laplacian", *EQUALITIES):
             QuadraticMDE(weights=weights, random_state=0).fit(digits).transform(digits[:3] + 0.5)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("solver", ["lobpcg", "lbfgs"])
+@pytest.mark.parametrize(
+    "weights", ["laplacian", "normalized_laplacian", "pca", "kernel_pca", "lle", "isomap"]
+)
+def test_callbacks_see_the_iterates(digits, weights, solver):
+    X, states = digits[:300], []
+    params = {"weights": weights, "solver": solver, "max_iter": 100}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # LLE is not precise after 100 iterations
+        watched = QuadraticMDE(callbacks=[states.append], **params).fit(X)
+        plain = QuadraticMDE(**params).fit(X)
+    np.testing.assert_array_equal(watched.embedding_, plain.embedding_)
+    assert [state.iteration for state in states] == list(range(1, watched.n_iter_ + 1))
+    last = states[-1]
+    np.testing.assert_allclose(last.X, watched.embedding_, rtol=1e-12)
+    assert last.value == pytest.approx(watched.distortion_, rel=1e-12)
+    # better and better, and each by its own embedding
+    assert states[0].value > last.value
+    assert states[0].residual_norm > last.residual_norm
+    assert not np.allclose(states[0].X, last.X)
+    unseen = digits[300:310]
+    np.testing.assert_array_equal(watched.transform(unseen), plain.transform(unseen))
+
+
+@pytest.mark.parametrize("solver", ["lobpcg", "lbfgs"])
+def test_the_state_of_an_iteration_is_that_of_its_embedding(digits, solver):
+    def check(state):
+        graph = QuadraticMDE().fit(X).graph_
+        i, j = sp.triu(graph, 1).nonzero()
+        weights = np.asarray(graph[i, j]).ravel()
+        squares = ((state.X[i] - state.X[j]) ** 2).sum(axis=1)
+        assert state.value == pytest.approx((weights * squares).sum() / len(i), rel=1e-6)
+        L = sp.csgraph.laplacian(graph.astype(float))
+        gradient = 2 / len(i) * (L @ state.X)
+        gradient -= state.X @ (state.X.T @ gradient) / len(X)
+        # of states of which the residual is not lost in rounding
+        norm = np.linalg.norm(gradient)
+        assert state.residual_norm == pytest.approx(norm, rel=1e-4, abs=1e-9)
+
+    X = digits[:200]
+    QuadraticMDE(solver=solver, callbacks=[check]).fit(X)
+
+
+@pytest.mark.parametrize("solver", ["lobpcg", "lbfgs"])
+def test_a_callback_ends_the_iteration(digits, solver):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator = QuadraticMDE(solver=solver, callbacks=[lambda s: s.iteration == 3])
+        estimator.fit(digits)
+    assert estimator.n_iter_ == 3
+    with pytest.raises(ValueError, match=r"list of functions.*got 3"):
+        QuadraticMDE(callbacks=[3]).fit(digits)
+
+
+def test_verbose_shows_the_iteration(digits, capsys):
+    QuadraticMDE(verbose=1).fit(digits)
+    assert "distortion" in capsys.readouterr().err
+    for quiet in (QuadraticMDE(), QuadraticMDE(solver="dense", verbose=1)):
+        quiet.fit(digits)
+        assert capsys.readouterr().err == ""
