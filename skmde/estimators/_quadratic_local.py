@@ -2,7 +2,8 @@
 
 Each item is written as an affine combination of its neighbours, weights W, and
 L = (I - W)^T (I - W). Unseen items are placed by the same rule: the combination of their
-neighbours' places with the weights that reconstruct their rows.
+neighbours' places with the weights that reconstruct their rows. An item without neighbours has
+nothing to be reconstructed from: its row of I - W is zero, and unseen, it is at the mean.
 
 What a problem object offers is said in :mod:`skmde.estimators._quadratic_weights`.
 """
@@ -15,7 +16,12 @@ from scipy.sparse.linalg import splu
 
 from skmde.core.laplacian import part_contrasts
 from skmde.core.spectral import QuadraticForm
-from skmde.estimators._quadratic_weights import QuadraticProblem, lifted, with_twins
+from skmde.estimators._quadratic_weights import (
+    QuadraticProblem,
+    _check_pairs,
+    lifted,
+    with_twins,
+)
 from skmde.preprocessing._scaling import Scaling
 from skmde.preprocessing.graphs import connected_components
 
@@ -40,12 +46,14 @@ class LocallyLinearProblem(QuadraticProblem):
         self._reconstruction = Reconstruction(X, neighbors)
         W = self._reconstruction.of_training()
         n = self.n_items = neighbors.n_items
-        residual = sp.csr_array(sp.eye_array(n, format="csr") - W)
+        reconstructed = (np.diff(W.indptr) > 0).astype(np.float64)
+        residual = sp.csr_array(sp.diags_array(reconstructed, format="csr") - W)
         L = sp.csr_array(residual.T @ residual)
         L = sp.csr_array((L + L.T) / 2)
         self.graph = sp.csr_array(sp.diags_array(L.diagonal(), format="csr") - L)
         self.graph.eliminate_zeros()
         self.graph.sort_indices()
+        _check_pairs(self.graph)
         self.n_pairs = self.graph.nnz // 2
         _, labels = connected_components(self.graph)
         ones = np.ones(n)
@@ -66,13 +74,16 @@ class LocallyLinearProblem(QuadraticProblem):
 
 
 def _inverse(L, bound):
-    shifted = sp.csc_array(L + (_SHIFT * bound) * sp.eye_array(L.shape[0]))
+    # an item without edges would be magnified by the inverse of the shift, and its rounding with it
+    shift = np.where(L.diagonal() > 0, _SHIFT * bound, bound)
+    shifted = sp.csc_array(L + sp.diags_array(shift))
     factors = splu(shifted, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
     return lambda R: np.ascontiguousarray(factors.solve(np.ascontiguousarray(R.T)).T)
 
 
 def _diagonal(L):
     diagonal = L.diagonal()
+    diagonal[diagonal <= 0] = 1.0  # of items without edges
     return lambda R: R / diagonal
 
 
@@ -94,24 +105,23 @@ class Reconstruction:
 
     def of_training(self):
         """The weights of the training rows: csr_array of shape (n, n)."""
-        indices = _complete(self._neighbors.indices)
-        n, k = indices.shape
+        indices = self._neighbors.indices
+        n, there = len(indices), indices >= 0
         weights = self._weights(self._rows, indices)
-        return sp.csr_array(
-            (weights.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n)
-        )
+        starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+        return sp.csr_array((weights[there], indices[there], starts), shape=(n, n))
 
     def place(self, X, embedding):
         """Vectors of unseen rows."""
         indices, _, twin = self._neighbors.of_unseen(X)
-        indices = _complete(indices)
         weights = self._weights(self._scaling.apply(X, np.float64), indices)
-        places = np.zeros((len(indices), embedding.shape[1]))
+        places = np.zeros((len(indices), embedding.shape[1]))  # without neighbours: the mean
         for column in range(indices.shape[1]):
             places += weights[:, [column]] * embedding[indices[:, column]]
         return with_twins(places, twin, embedding)
 
     def _weights(self, X, indices):
+        """Weights of the neighbours; 0 where there is none, its index being -1."""
         q, k = indices.shape
         out = np.empty((q, k))
         for start in range(0, q, self._block):
@@ -119,37 +129,41 @@ class Reconstruction:
             near, own = self._rows[indices[part].ravel()], X[part]
             if sp.issparse(near):
                 near, own = near.toarray(), own.toarray()
-            out[part] = barycenter_weights(near.reshape(-1, k, X.shape[1]) - own[:, None])
+            differences = near.reshape(-1, k, X.shape[1]) - own[:, None]
+            out[part] = barycenter_weights(differences, indices[part] >= 0)
         return out
 
 
-def _complete(indices):
-    """A neighbour that an approximate search did not find is the nearest one once more."""
-    return np.where(indices >= 0, indices, indices[:, :1])
-
-
-def barycenter_weights(differences):
+def barycenter_weights(differences, there):
     """Weights, sum 1, of the affine combinations of neighbours nearest to each item.
 
     Parameters
     ----------
     differences : ndarray of shape (q, k, d)
-        Neighbours less the item.
+        Neighbours less the item. What is written where there is none is set to 0.
+    there : ndarray of shape (q, k), bool
+        Which neighbours there are.
 
     Returns
     -------
     weights : ndarray of shape (q, k)
+        0 for neighbours that are not there.
 
     References
     ----------
     Saul and Roweis, *An introduction to locally linear embedding* (2001); the ridge is
     scikit-learn's.
     """
+    if not there.all():
+        differences[~there] = 0.0
     G = np.einsum("qid,qjd->qij", differences, differences)
     k = G.shape[1]
     trace = np.trace(G, axis1=1, axis2=2)
     ridge = _RIDGE * np.where(trace > 0, trace, 1.0)
     G[:, np.arange(k), np.arange(k)] += ridge[:, None]
-    weights = np.linalg.solve(G, np.ones((len(G), k, 1)))[:, :, 0]
-    normalised: np.ndarray = weights / weights.sum(axis=1, keepdims=True)
+    # a neighbour that is not there is apart from the others in G, so its weight is 0
+    weights = np.linalg.solve(G, there[:, :, None].astype(np.float64))[:, :, 0]
+    total = weights.sum(axis=1, keepdims=True)
+    total[~there.any(axis=1)] = 1.0
+    normalised: np.ndarray = weights / total
     return normalised

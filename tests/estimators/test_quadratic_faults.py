@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
+from sklearn import config_context
 from sklearn.exceptions import NotFittedError
 from sklearn.manifold import Isomap
+from sklearn.manifold._locally_linear import barycenter_weights
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, kneighbors_graph
 from sklearn.pipeline import make_pipeline
@@ -123,6 +125,63 @@ def test_more_parts_than_components():
     np.testing.assert_allclose(
         estimator.embedding_.T @ estimator.embedding_ / 120, np.eye(2), atol=1e-9
     )
+
+
+def near_only(a, b):
+    """The distance, infinite from 20 on: rows farther apart are no neighbours."""
+    distance = np.sqrt(((a - b) ** 2).sum())
+    return distance if distance < 20 else np.inf
+
+
+@pytest.mark.parametrize("weights", OF_GRAPHS)
+@pytest.mark.parametrize("lonely", [0, -1])
+def test_a_training_row_without_neighbours_has_a_place(weights, lonely, X):
+    X[lonely] += 500
+    with pytest.warns(UserWarning, match="2 connected parts"):
+        estimator = QuadraticMDE(weights=weights, metric=near_only, n_neighbors=10).fit(X)
+    graph, Y = sp.csr_array(estimator.graph_), estimator.embedding_
+    assert graph[[lonely]].nnz == 0
+    assert graph[:, [lonely]].nnz == 0
+    assert np.isfinite(Y).all()
+    assert np.argmax(np.abs(Y[:, 0])) == lonely % len(X)
+
+
+@pytest.mark.parametrize("weights", OF_GRAPHS)
+def test_an_unseen_row_without_neighbours_is_at_the_mean(weights, X):
+    estimator = QuadraticMDE(weights=weights, metric=near_only, n_neighbors=10).fit(X)
+    places = estimator.transform(np.concatenate([X[:1] + 500, X[:1] + 0.1]))
+    np.testing.assert_array_equal(places[0], 0)
+    assert np.abs(places[1]).max() > 0.1
+
+
+def test_rows_with_few_neighbours_are_reconstructed_from_these(X):
+    X[:3] = [[500, 0, 0, 0], [503, 0, 0, 0], [500, 4, 0, 0]]
+    estimator = fit_quietly(X, weights="lle", metric=near_only, n_neighbors=10)
+    part = sp.csr_array(estimator.graph_)[:3].toarray()
+    assert not part[:, 3:].any()
+    # each from the two others, with scikit-learn's weights; L = (I - W)^T (I - W)
+    others = np.array([[1, 2], [0, 2], [0, 1]])
+    residual = np.eye(3)
+    np.put_along_axis(residual, others, -barycenter_weights(X[:3], X[:3], others), axis=1)
+    L = residual.T @ residual
+    np.testing.assert_allclose(part[:, :3], np.diag(np.diag(L)) - L, rtol=1e-9)
+    unseen = np.array([[501.0, 1, 0, 0]])
+    w = barycenter_weights(unseen, X[:3], np.array([[0, 1, 2]]))
+    np.testing.assert_allclose(
+        estimator.transform(unseen), w @ estimator.embedding_[:3], rtol=1e-6, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("weights", OF_GRAPHS)
+def test_without_any_neighbours_there_is_nothing_to_embed_by(weights, X):
+    with pytest.raises(ValueError, match="nothing to embed by"):
+        fit_quietly(1e3 * X, weights=weights, metric=lambda a, b: np.inf)
+
+
+def test_unchecked_missing_values_do_not_end_the_process(X):
+    X[3, 1] = np.nan
+    with config_context(assume_finite=True), pytest.raises(ValueError, match="nothing to embed by"):
+        fit_quietly(X, weights="lle")
 
 
 def test_paths_between_parts():
