@@ -145,6 +145,19 @@ def test_a_callback_that_raises(case, kind):
     np.testing.assert_array_equal(case.found(again), case.found(plain))
 
 
+@over(iterated)
+def test_while_it_is_fitted_again_it_answers_as_before(case):
+    estimator = case.make(**iterated(case)).fit(X, case.y(X))
+    expected, seen = case.ask(estimator, UNSEEN), []
+    others = 5.0 * X[::-1] + 1.0
+    estimator.set_params(callbacks=[lambda state: seen.append(case.ask(estimator, UNSEEN))])
+    estimator.fit(others, case.y(others))
+    assert seen
+    for answer in seen:
+        np.testing.assert_array_equal(answer, expected)
+    assert not np.allclose(case.ask(estimator, UNSEEN), expected)
+
+
 # Disks
 
 

@@ -541,11 +541,43 @@ def test_row_35_wrong_width_and_no_fit(case):
 
 
 @over()
-def test_row_36_more_rows_than_training(case):
+def test_row_36_more_rows_than_training(case, monkeypatch):
     many = RNG.standard_normal((700, 5))
     answer = case.ask(fitted(case), many)
     assert_finite(answer, 700)
     np.testing.assert_allclose(answer[690:], case.ask(fitted(case), many[690:]), rtol=0, atol=1e-7)
+    # in blocks, whatever the kind of input
+    monkeypatch.setattr(skmde.estimators._blocks, "_ENTRIES", 1)
+    np.testing.assert_allclose(case.ask(fitted(case), many), answer, rtol=0, atol=1e-7)
+    sparse = sp.coo_array(np.where(np.abs(many) > 0.5, many, 0.0))
+    np.testing.assert_allclose(
+        case.ask(fitted(case), sparse), case.ask(fitted(case), sparse.toarray()), atol=1e-7
+    )
+    if "matrix" in case.precomputed:
+        estimator, rows = case.fit(D60, X60, metric="precomputed"), np.tile(TO60, (5, 1))
+        expected = np.tile(case.ask(estimator, TO60), (5, 1))
+        np.testing.assert_allclose(case.ask(estimator, rows), expected, atol=1e-7)
+    if "tables" in case.precomputed:
+        indices, distances = (np.tile(table[:20], (5, 1)) for table in TABLES)
+        estimator = case.fit(TABLES, X60, metric="precomputed", **of_stored(case))
+        expected = case.ask(estimator, (indices[:20], distances[:20]))
+        answer = case.ask(estimator, (indices, distances))
+        np.testing.assert_allclose(answer, np.tile(expected, (5, 1)), atol=1e-7)
+
+
+@over(lambda case: not case.has("init"))  # others take seconds to place so many
+def test_row_36_memory_does_not_grow_with_the_number_of_rows(case):
+    X = np.random.default_rng(0).standard_normal((500, 3))
+    estimator = case.fit(X)
+    rows = np.random.default_rng(1).standard_normal((40_000, 3))  # 160 MB of distances
+    case.ask(estimator, rows[:300])
+    tracemalloc.start()
+    try:
+        case.ask(estimator, rows)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 150e6
 
 
 @over()

@@ -304,8 +304,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         ConvergenceWarning
             If the solver found no finite solution.
         """
-        with self._all_or_nothing():
-            self._fit(X, y, anchors, anchor_values)
+        with self._all_or_nothing() as fitted:
+            fitted._fit(X, y, anchors, anchor_values)
         if self.n_loose_:
             warnings.warn(
                 f"No chain of pairs joins {self.n_loose_} free samples, in {self._n_loose_parts} "
@@ -362,6 +362,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
                 n_jobs=self.n_jobs,
             )
         with stage("solve"):
+            if not isinstance(self.init, str):  # even where the solution is exact
+                self._given_start(problem)
             start = partial(self._starting_point, pairs, problem, rng, random_state, n_threads)
             # What places unseen samples comes after the iterates.
             options = self._solver_options(self._fit_callbacks(X, None))
@@ -491,8 +493,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
     def _starting_point(self, pairs, problem, rng, random_state, n_threads):
         """In the units of the anchors' places; float64."""
         if not isinstance(self.init, str):
-            shape = problem.n_items, problem.values.shape[1]
-            start = checked_start(as_host_array(self.init), *shape)
+            start = self._given_start(problem)
             delta = problem.values if problem.distances is None else problem.distances
             check_not_wild(start, problem.values, delta)
         elif self.init == "random":
@@ -503,6 +504,11 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             start = problem.place_quadratic().X[: problem.n_items]
         parted = self.loss is not None or self.repulsive_penalty is not None
         return separate_coincident(start, random_state) if parted else start
+
+    def _given_start(self, problem):
+        """The array `init`, checked."""
+        shape = problem.n_items, problem.values.shape[1]
+        return checked_start(as_host_array(self.init), *shape)
 
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples among the fitted samples, which stay where they are.

@@ -164,8 +164,8 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
             the classes among the known labels. If y is -1 and one other label: -1 is taken for
             a class.
         """
-        with self._all_or_nothing():
-            self._fit(X, y)
+        with self._all_or_nothing() as fitted:
+            fitted._fit(X, y)
         n_loose = self.embedding_estimator_.n_loose_
         if n_loose:
             warnings.warn(

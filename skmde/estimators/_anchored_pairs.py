@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from skmde.estimators._blocks import blocks_of_rows
 from skmde.estimators._known_rows import KnownRows
 from skmde.estimators._pair_weights import weighted_pairs
 from skmde.estimators._transform_distances import place_by_distances
@@ -111,6 +112,10 @@ class DistancePairs:
 
     def place(self, X, embedding, loss, n_threads):
         """Places of unseen samples, float64."""
+        parts = blocks_of_rows(X, len(self._anchors))
+        return np.concatenate([self._place(part, embedding, loss, n_threads) for part in parts])
+
+    def _place(self, X, embedding, loss, n_threads):
         D, twin = self.originals.of_unseen(X)
         D[self._max_distance < D] = np.inf
         same = twin >= 0

@@ -58,20 +58,24 @@ class InputMixin:
 
     @contextlib.contextmanager
     def _all_or_nothing(self):
-        """If a fit ends early, by an error or by Ctrl-C, leave the estimator as it was."""
-        before = dict(self.__dict__)
+        """A copy to fit, which this estimator becomes unless it ends by an error or by Ctrl-C.
+
+        Until then, the estimator answers as it did before: in other threads, and in callbacks.
+        """
+        fitted = object.__new__(type(self))
+        fitted.__dict__.update(self.__dict__)
         try:
             with cpu_by_default():
-                yield
-                task = getattr(self, "_callback_fit_ctx", None)
+                yield fitted
+                task = getattr(fitted, "_callback_fit_ctx", None)
                 if task is not None:
-                    task.call_on_fit_task_end(estimator=self, reconstruction_attributes={})
+                    task.call_on_fit_task_end(estimator=fitted, reconstruction_attributes={})
         except BaseException:
             # what scikit-learn takes down after the fit
-            running = {name: value for name, value in vars(self).items() if "callback" in name}
-            self.__dict__.clear()
-            self.__dict__.update({**before, **running})
+            running = {name: value for name, value in vars(fitted).items() if "callback" in name}
+            self.__dict__.update(running)
             raise
+        self.__dict__ = fitted.__dict__
 
     def _checked_input(self, X):
         """X as `fit` takes it, checked; a networkx graph as a sparse matrix."""

@@ -63,8 +63,8 @@ class GrowingMixin(InputMixin):
         """
         check_is_fitted(self)
         self._check_not_compact()
-        with self._all_or_nothing():
-            n_loose, n_parts = self._extend(self._checked_further(X))
+        with self._all_or_nothing() as grown:
+            n_loose, n_parts = grown._extend(grown._checked_further(X))
         if n_loose:
             warnings.warn(
                 f"No chain of pairs joins {n_loose} further samples, in {n_parts} connected parts, "

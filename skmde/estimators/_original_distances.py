@@ -104,9 +104,9 @@ class RowDistances:
         """Distances from some items to all: shape (L, n)."""
         return self._checked(self._table.between(items, slice(None)))
 
-    def choose_anchors(self, most, rng):
-        """Choose the items that place unseen ones, and forget what is not needed for that."""
-        anchors = _choose(self.n_items, most, rng)
+    def choose_anchors(self, most, rng, among=None):
+        """Choose items, of those given, that place unseen ones; forget what that does not need."""
+        anchors = _choose(self.n_items, most, rng, among)
         self._table = self._table.restricted(anchors)
         return anchors
 
@@ -189,10 +189,10 @@ class MatrixDistances:
             self._matrix, _ = as_adjacency(_finiteentries_at(self._matrix), quantity="distance")
         return path_lengths(self._matrix, items)
 
-    def choose_anchors(self, most, rng):
-        """Choose the items that place unseen ones, and forget what is not needed for that."""
+    def choose_anchors(self, most, rng, among=None):
+        """Choose items, of those given, that place unseen ones; forget what that does not need."""
         self._matrix = None
-        self._anchors = _choose(self.n_items, most, rng)
+        self._anchors = _choose(self.n_items, most, rng, among)
         return self._anchors
 
     def of_unseen(self, X):
@@ -273,10 +273,10 @@ class GraphDistances(MatrixDistances):
         """Path lengths from some items to all."""
         return path_lengths(self._matrix, items)
 
-    def choose_anchors(self, most, rng):
-        """Choose the items that place unseen ones, and keep the path lengths from them."""
+    def choose_anchors(self, most, rng, among=None):
+        """Choose items, of those given, that place unseen ones; keep the path lengths from them."""
         most = min(most, max(50, _MAX_LENGTHS // self.n_items))
-        self._anchors = _choose(self.n_items, most, rng)
+        self._anchors = _choose(self.n_items, most, rng, among)
         self._lengths = path_lengths(self._matrix, self._anchors)
         self._matrix = None
         return self._anchors
@@ -402,7 +402,10 @@ def _in_kept_dtype(found):
     return cast if _fits(cast) else found.astype(np.float64, copy=False)
 
 
-def _choose(n_items, most, rng):
+def _choose(n_items, most, rng, among):
+    """So many items, or of those given, if there are more."""
+    if among is not None:
+        return among[_choose(len(among), most, rng, None)]
     return np.sort(rng.choice(n_items, min(n_items, most), replace=False, shuffle=False))
 
 

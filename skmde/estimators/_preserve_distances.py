@@ -26,6 +26,7 @@ from skmde.estimators._base import (
     physical_memory,
     stage,
 )
+from skmde.estimators._blocks import blocks_of_rows
 from skmde.estimators._distance_start import (
     filled_out,
     landmark_start,
@@ -276,8 +277,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         ConvergenceWarning
             If the solver found no finite solution.
         """
-        with self._all_or_nothing():
-            self._fit(X, pair_weights)
+        with self._all_or_nothing() as fitted:
+            fitted._fit(X, pair_weights)
         return self
 
     def _fit(self, X, pair_weights):
@@ -377,9 +378,13 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         """The pairs that are embedded, and what places unseen samples."""
         self._edges, self.distances_, self.pair_weights_ = pairs.edges, pairs.distances, weights
         self.n_unreachable_ = pairs.n_unreachable
+        parted = weights is not None and pairs.labels is not None
         with stage("anchors"):
-            self._anchors = originals.choose_anchors(_MAX_ANCHORS, rng)
+            paired = np.unique(pairs.edges) if parted else None
+            self._anchors = originals.choose_anchors(_MAX_ANCHORS, rng, paired)
             self._original = originals
+        # Nothing says where parts without a pair between them are relative to each other.
+        self._parts = pairs.labels[self._anchors] if parted else None
 
     @property
     def edges_(self) -> np.ndarray:
@@ -490,7 +495,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         samples, drawn by `fit` (all of them up to 1000), is least. Samples do not influence
         each other, so a row's place does not depend on the rest of X. A sample that equals a
         training sample, or is given at distance 0 from one, gets that sample's place; one
-        without any distance gets the centre.
+        without any distance gets the centre. Where `pair_weights` left parts without a pair between
+        them, a sample is placed within the part of the nearest of these training samples.
 
         Parameters
         ----------
@@ -518,15 +524,21 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            return as_output(self._place(X)[0], X)
+            return as_output(self._places(X), X)
 
     def _places(self, X):
-        return self._place(X)[0]
+        return np.concatenate([self._place(part)[0] for part in self._blocks(X)])
+
+    def _blocks(self, X):
+        return blocks_of_rows(X, len(self._anchors))
 
     def _place(self, X):
         """Places of unseen samples, float64, and their scaled distances to the anchors."""
         D, twin = self._original.of_unseen(X)
         D *= self.scale_
+        if self._parts is not None:
+            nearest = self._parts[D.argmin(axis=1)]
+            D[self._parts != nearest[:, None]] = np.inf
         same = twin >= 0
         places = np.empty((len(D), self.embedding_.shape[1]))
         places[same] = self.embedding_[twin[same]]
@@ -563,12 +575,17 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            places, D = self._place(X)
-        there = np.isfinite(D)
-        if not there.any():
+            sums = [self._errors(*self._place(part)) for part in self._blocks(X)]
+        errors, squares, n_pairs = np.sum(sums, axis=0)
+        if not n_pairs:
             raise ValueError("X holds no distance to the training samples that place unseen ones.")
-        found = cdist(places, self.embedding_[self._anchors].astype(np.float64))
-        return -_ratio(((found - D)[there] ** 2).sum(), (found[there] ** 2).sum())
+        return -_ratio(errors, squares)
+
+    def _errors(self, places, D):
+        """Sums of squares, of errors and of distances, and the number of pairs."""
+        there = np.isfinite(D)
+        found = cdist(places, self.embedding_[self._anchors].astype(np.float64))[there]
+        return ((found - D[there]) ** 2).sum(), (found**2).sum(), len(found)
 
 
 def _stress(X, edges, distances):

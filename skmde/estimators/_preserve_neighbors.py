@@ -291,8 +291,8 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
                 f"{type(self).__name__}.fit() got unexpected keyword arguments {sorted(unknown)}; "
                 "beside X and y it takes sample_weight."
             )
-        with self._all_or_nothing():
-            self._fit(X, y, **fit_params)
+        with self._all_or_nothing() as fitted:
+            fitted._fit(X, y, **fit_params)
         return self
 
     @property

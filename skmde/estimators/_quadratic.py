@@ -21,6 +21,7 @@ from skmde.core.progress import progress_bar
 from skmde.core.result import SolverState, asks_to_stop
 from skmde.core.spectral import SOLVERS, WATCHED, bottom, choose_solver, fix_signs
 from skmde.estimators._base import BaseEmbedding, as_output, stage
+from skmde.estimators._blocks import blocks_of_rows
 from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._quadratic_gram import (
     AllPaths,
@@ -315,8 +316,8 @@ class QuadraticMDE(BaseEmbedding):
         ConvergenceWarning
             If `max_iter` iterations were not enough.
         """
-        with self._all_or_nothing():
-            self._fit(X)
+        with self._all_or_nothing() as fitted:
+            fitted._fit(X)
         return self
 
     def _fit(self, X):
@@ -545,5 +546,10 @@ class QuadraticMDE(BaseEmbedding):
         with cpu_by_default():
             X = self._checked_unseen(X)
             embedding = self.embedding_.astype(np.float64)
-            places = self._fitted.place(X, embedding, self.eigenvalues_)
-            return as_output(places, X)
+            # others compare a row with its neighbours only
+            whole = self.weights not in _OF_GRAM
+            places = [
+                self._fitted.place(part, embedding, self.eigenvalues_)
+                for part in ([X] if whole else blocks_of_rows(X, len(embedding)))
+            ]
+            return as_output(np.concatenate(places), X)

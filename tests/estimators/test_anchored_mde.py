@@ -517,3 +517,9 @@ def test_the_constraint_gives_the_same():
     )
     X = problem.embed(tol=1e-8, max_iter=2000, random_state=0)
     np.testing.assert_allclose(X.numpy(), estimator.embedding_, atol=1e-3)
+
+
+@pytest.mark.parametrize("init", [np.zeros((3, 7)), [["a"]], [5], np.array(5)])
+def test_an_array_to_start_from_is_checked_even_where_the_solution_is_exact(init):
+    with pytest.raises(ValueError, match="init"):
+        fit(init=init)
