@@ -9,6 +9,8 @@ by its attributes; networkx is not imported). What counts as an edge:
 - networkx: its edges; one without a "weight" has length 1, and the shortest of parallel ones
   counts.
 
+Where the numbers are weights, infinity is an error: only a length can be too large to be one.
+
 Graphs are undirected: an edge in one direction is an edge. Loops are dropped. Nothing is written
 into the caller's object.
 """
@@ -35,7 +37,7 @@ def as_adjacency(graph, *, quantity="length"):
     graph : sparse or dense matrix of shape (n, n), or networkx graph
         See the module's documentation.
     quantity : str, default="length"
-        What the numbers on the edges are, for messages.
+        What the numbers on the edges are: "length", "distance" or "weight".
 
     Returns
     -------
@@ -47,7 +49,7 @@ def as_adjacency(graph, *, quantity="length"):
     Raises
     ------
     ValueError
-        If a matrix is not square, or a number is negative, NaN or not real.
+        If a matrix is not square, or a number is negative, NaN or not real, or a weight infinite.
 
     Warns
     -----
@@ -64,7 +66,9 @@ def as_adjacency(graph, *, quantity="length"):
         matrix = np.asarray(graph)
         n, triple = _checked_size(matrix.shape), _from_dense(matrix, quantity)
     rows, columns, values = triple
-    kept = (rows != columns) & (values != np.inf)
+    kept = rows != columns
+    if quantity != "weight":
+        kept &= values != np.inf
     rows, columns, values = rows[kept], columns[kept], values[kept]
     _check_values(rows, columns, values, quantity, names)
     low, high, values = _one_direction(n, rows, columns, values, quantity)
@@ -183,7 +187,7 @@ def _merged(codes, values, function):
 
 
 def _check_values(rows, columns, values, quantity, names):
-    wrong = np.flatnonzero(~(values >= 0))
+    wrong = np.flatnonzero(~((values >= 0) & (values != np.inf)))
     if not len(wrong):
         return
     at = wrong[0]
@@ -191,15 +195,18 @@ def _check_values(rows, columns, values, quantity, names):
     if names is not None:
         ends = [names[end] for end in ends]
     where = f"between nodes {ends[0]!r} and {ends[1]!r}"
-    if np.isnan(values[at]):
+    weights = quantity == "weight"
+    if not values[at] < 0:
+        what = "NaN" if np.isnan(values[at]) else "infinity"
+        none = "0" if weights else "infinity"
         raise ValueError(
-            f"The edge {quantity} {where} is NaN. Leave out edges that do not exist, or set them "
-            "to infinity."
+            f"The edge {quantity} {where} is {what}. Leave out edges that do not exist, or set "
+            f"them to {none}."
         )
     advice = (
-        "Are these similarities? Convert them to distances first."
-        if quantity == "length"
-        else "Leave such edges out."
+        "Leave such edges out."
+        if weights
+        else "Are these similarities? Convert them to distances first."
     )
     raise ValueError(
         f"Negative values in data: edge {quantity}s must not be negative, got {values[at]} "
