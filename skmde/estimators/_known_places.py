@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from skmde._magnitude import check_magnitude
 from skmde.constraints import Anchored
-from skmde.estimators._base import as_host_array
+from skmde.estimators._targets import dense_argument, is_missing
 
 
 def known_places(y, anchors, anchor_values, n_samples, n_components, name):
@@ -60,13 +59,14 @@ def _from_rows(y, n_samples, name):
             f"{name} requires y to be passed, but the target y is None. Give each sample a place, "
             "NaN if it has none; or pass anchors= and anchor_values=."
         )
-    if sp.issparse(y):
-        raise ValueError("y is a sparse matrix; places must be dense: pass y.toarray().")
-    places = as_host_array(y)
+    places = dense_argument(y, "y", "use NaN for samples that have no place")
     try:
         places = np.asarray(places)
         if places.dtype.kind not in "fiubO":
             raise TypeError(f"dtype {places.dtype}")
+        if places.dtype.kind == "O":
+            known = [np.nan if is_missing(value) else value for value in places.flat]
+            places = np.array(known, dtype=object).reshape(places.shape)
         places = places.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
@@ -105,8 +105,9 @@ def _from_rows(y, n_samples, name):
 
 
 def _from_indices(anchors, anchor_values, n_samples):
-    anchors = np.asarray(as_host_array(anchors))
-    values = np.asarray(as_host_array(anchor_values))
+    advice = "leave out samples that have no place"
+    anchors = np.asarray(dense_argument(anchors, "anchors", advice))
+    values = np.asarray(dense_argument(anchor_values, "anchor_values", advice))
     if values.ndim == 1 and values.shape == anchors.shape:
         values = values[:, None]
     constraint = Anchored(anchors, values)

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from skmde._magnitude import check_magnitude
 from skmde.estimators._base import as_host_array
+from skmde.estimators._masked import check_not_masked
 from skmde.estimators._original_distances import (
     GraphDistances,
     RowDistances,
@@ -87,6 +88,8 @@ def _weighted(originals, pair_weights, max_pairs, rng):
 
 def _checked_weights(pair_weights, n):
     """The weights as a symmetric sparse matrix; an entry that is not stored is 0."""
+    advice = "set the weight of a pair that is to be left out to 0"
+    check_not_masked(pair_weights, "pair_weights", advice)
     weights = as_host_array(pair_weights)
     if not sp.issparse(weights):
         weights = np.asarray(weights)
@@ -101,8 +104,8 @@ def _checked_weights(pair_weights, n):
         raise ValueError(f"pair_weights must hold real numbers; got dtype {values.dtype}.")
     if not np.isfinite(values).all():
         raise ValueError(
-            "pair_weights must hold finite numbers, and has some that are NaN or infinite; set the "
-            "weight of a pair that is to be left out to 0."
+            "pair_weights must hold finite numbers, and has some that are NaN or infinite; "
+            f"{advice}."
         )
     if (values < 0).any():
         raise ValueError(

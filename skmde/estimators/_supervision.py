@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import column_or_1d
 
-from skmde.estimators._base import as_host_array
-from skmde.estimators._labels import is_missing, known_labels
+from skmde.estimators._labels import known_labels
+from skmde.estimators._targets import dense_argument, is_missing, target_array
 from skmde.preprocessing.sampling import deduplicate_edges, sample_dissimilar, sample_edges
 
 
@@ -104,8 +104,10 @@ def checked_sample_weight(sample_weight, n_samples):
     -------
     weights : ndarray of shape (n_samples,), float64
     """
+    advice = "give samples that are not to count the weight 0"
+    sample_weight = dense_argument(sample_weight, "sample_weight", advice)
     try:
-        weights = column_or_1d(as_host_array(sample_weight), dtype=np.float64)
+        weights = column_or_1d(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"sample_weight must hold one number for each of {n_samples} samples ({error})."
@@ -123,7 +125,7 @@ def checked_sample_weight(sample_weight, n_samples):
 
 def _as_numbers(y):
     """y as floats if it holds numbers rather than classes, else None."""
-    y = np.asarray(as_host_array(y))
+    y = target_array(y)
     if y.dtype.kind == "O" and all(_is_number(target) for target in y.flat):
         # None, NaN and pandas' NA are what is not known
         y = np.array([float(t) if _is_known(t) else np.nan for t in y.flat]).reshape(y.shape)
