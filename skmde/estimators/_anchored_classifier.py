@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 
 from skmde._sklearn_compat import (
     BaseEstimator,
@@ -23,6 +24,7 @@ from skmde.estimators._base import InputMixin
 from skmde.estimators._fit_callbacks import FitCallbacksMixin
 from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._labels import known_labels
+from skmde.estimators._supervision import checked_sample_weight
 from skmde.preprocessing.neighbors import ALGORITHMS
 
 
@@ -76,6 +78,13 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
     --------
     AnchoredMDE : Places instead of labels, and other penalties.
     sklearn.semi_supervised.LabelSpreading : Also lets given labels change.
+
+    Notes
+    -----
+    Under cross-validation, `score` leaves out the samples whose labels are not known. There, mark
+    them by -1, or by None: scikit-learn does not split by class an array of floats that holds NaN,
+    and needs ``cv=KFold()`` for that. Other scores than the estimator's own, such as
+    ``scoring="accuracy"``, take -1 for a class that is never predicted.
 
     References
     ----------
@@ -144,8 +153,9 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples; or distances or a graph, as `metric` says.
         y : array-like of shape (n_samples,)
-            Label of each sample: -1, None or NaN where it is not known. Where None or NaN says
-            so, or where beside it there is one other number only, -1 is a label like others.
+            Label of each sample, a number, a string or a date: -1, None or NaN where it is not
+            known. Where None or NaN says so, or where beside it there is one other number only, -1
+            is a label like others.
 
         Returns
         -------
@@ -256,23 +266,39 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
         return self.classes_[probabilities.argmax(axis=1)]
 
     def score(self, X: Data, y: Any, sample_weight: Any = None) -> float:
-        """Share of the samples whose class is predicted.
+        """Share of the samples whose class is predicted, of those whose class is known.
+
+        So a search for parameters may split data that are labelled in part, as `fit` takes them.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
             As for `predict_proba`.
         y : array-like of shape (n_new,)
-            Their classes.
+            Their classes. Samples do not count if theirs is None or NaN; nor if it is -1, unless
+            that is one of ``classes_`` or None or NaN is there as well.
         sample_weight : array-like of shape (n_new,), default=None
-            Weights of the samples.
+            Weights of the samples, at least 0.
 
         Returns
         -------
         score : float
             Between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If no class is known, or those samples all have the weight 0.
         """
-        return super().score(X, y, sample_weight)
+        predicted = self.predict(X)
+        known, labels = known_labels(y, len(predicted), self.classes_)
+        if sample_weight is not None:
+            sample_weight = checked_sample_weight(sample_weight, len(predicted))[known]
+            if not sample_weight.any():
+                raise ValueError(
+                    "All samples whose class is known have the sample_weight 0; some must count."
+                )
+        return float(accuracy_score(labels, predicted[known], sample_weight=sample_weight))
 
 
 def _probabilities(places):
