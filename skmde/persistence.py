@@ -22,6 +22,7 @@ _CLASSES = {
     "estimators._anchored": "AnchoredMDE",
     "estimators._anchored_classifier": "AnchoredClassifier",
     "estimators._anchored_pairs": "DistancePairs WeightedPairs",
+    "estimators._counted": "CountedSamples",
     "estimators._known_rows": "KeptRows KnownRows",
     "estimators._neighbor_pairs": "NeighborPairs",
     "estimators._neighbor_tables": "NeighborTables",

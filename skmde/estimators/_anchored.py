@@ -400,7 +400,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
                 return separate_coincident(self._places_with(X), random_state)
 
             solution = problem.solve(start, old.dtype, **self._solver_options())
-        self.embedding_ = self._joined(solution)
+        self.embedding_ = self._joined(solution.X[len(old) :])
         self._keep(pairs, problem, solution, rng, random_state)
         loose = problem.count_loose()
         self.n_loose_ += loose[0]

@@ -105,7 +105,7 @@ class GrowingMixin(InputMixin):
             further = self._places(X)
         return np.concatenate([self.embedding_.astype(np.float64), further])
 
-    def _joined(self, solution):
-        """The embedding with the old rows as they were, bit for bit."""
+    def _joined(self, further):
+        """The embedding with the old rows as they were, bit for bit, and further ones."""
         old = self.embedding_
-        return np.concatenate([old, as_output(solution.X[len(old) :], old)])
+        return np.concatenate([old, as_output(further, old)])

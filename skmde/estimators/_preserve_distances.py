@@ -367,7 +367,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
                 n_jobs=self.n_jobs,
             )
             solution = problem.solve(start, old.dtype, **self._solver_options())
-        self.embedding_ = self._joined(solution)
+        self.embedding_ = self._joined(solution.X[len(old) :])
         self.stress_ = _stress(solution.X, problem.edges, problem.distances)
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from sklearn.neighbors import NearestNeighbors
 
@@ -25,6 +26,7 @@ from skmde.estimators._base import (
     output_dtype,
     stage,
 )
+from skmde.estimators._counted import CountedSamples
 from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._growing import GrowingMixin
 from skmde.estimators._init import (
@@ -36,11 +38,7 @@ from skmde.estimators._init import (
 )
 from skmde.estimators._neighbor_pairs import NeighborPairs, default_n_neighbors
 from skmde.estimators._repulsion import weighted_pairs
-from skmde.estimators._supervision import (
-    checked_sample_weight,
-    target_pairs,
-    with_targets,
-)
+from skmde.estimators._supervision import target_pairs, with_targets
 from skmde.estimators._transform import place
 from skmde.penalties import PENALTIES
 from skmde.preprocessing._random import private_generator
@@ -265,8 +263,9 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             where they are not known.
         **fit_params : dict
             `sample_weight`, array-like of shape (n_samples,): the weight of a pair is multiplied by
-            those of its samples, relative to their mean. A sample of weight 0 has no pairs that are
-            embedded.
+            those of its samples, relative to their mean; in `transform`, by that of the training
+            sample. Samples of weight 0 count for nothing: the others are embedded as if they were
+            not there, and then they are placed, as `transform` places unseen samples.
 
         Returns
         -------
@@ -307,7 +306,13 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         self._check_parameters()
         attract, repel, constraint = self._problem_parts()
         with stage("neighbors"):
-            X = self._checked_input(X)
+            X = given = self._checked_input(X)
+            n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
+            self._check_size(n, constraint)
+            anchors = constraint.anchors if isinstance(constraint, Anchored) else ()
+            counted = CountedSamples(n, sample_weight, as_host_array(anchors))
+            X = counted.square(X) if self._is_precomputed() else counted.rows(X)
+            constraint = counted.constraint(constraint)
             neighbors = NeighborPairs(
                 X,
                 self.n_neighbors,
@@ -332,13 +337,12 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n
             attraction = graph
             if self.target_weight > 0:
-                pairs = self._target_pairs(y, n, repel, fraction, random_state)
+                pairs = self._target_pairs(y, counted, repel, fraction, random_state)
                 edges, weights, attraction = with_targets(
                     edges, weights, graph, *pairs, self.target_weight
                 )
-            if sample_weight is not None:
-                relative = checked_sample_weight(sample_weight, n)
-                weights = (weights * relative[edges].prod(axis=1)).astype(np.float32)
+            if counted.weights is not None:
+                weights = (weights * counted.weights[edges].prod(axis=1)).astype(np.float32)
                 edges, weights = edges[weights != 0], weights[weights != 0]
                 if len(edges) == 0:
                     raise ValueError(
@@ -346,10 +350,12 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
                         "few samples, which are no neighbours, weigh nothing beside the heaviest."
                     )
         with stage("init"):
-            start = self._starting_point(X, attraction, constraint, random_state, n_threads)
+            start = self._starting_point(
+                X, attraction, constraint, random_state, n_threads, counted
+            )
         # As they were at fit, whatever becomes of the parameters: what places unseen samples.
         self._penalties, self._fraction = (copy.copy(attract), copy.copy(repel)), fraction
-        self._keep(n, neighbors, edges, weights, random_state)
+        self._keep(counted, neighbors, edges, weights, random_state)
         with stage("solve"):
             problem = MDE(
                 n,
@@ -362,12 +368,27 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
                 n_jobs=self.n_jobs,
             )
             dtype = output_dtype(X)
-            callbacks = self._fit_callbacks(X, lambda places: {"embedding_": places.astype(dtype)})
-            embedding = problem.embed(start, **self._solver_options(callbacks))
+            options = self._solver_options(
+                self._fit_callbacks(given, lambda places: {"embedding_": places.astype(dtype)})
+            )
+            if counted.items is not None:
+                options["callbacks"] = [
+                    lambda state, f=f: f(state.in_units(counted.spread, 1.0, 1.0))
+                    for f in options["callbacks"]
+                ]
+            embedding = problem.embed(start, **options)
         embedding = embedding.cpu()
         if isinstance(constraint, Anchored):
             embedding = constraint.project(embedding.double())  # anchors to their last digit
-        self.embedding_ = embedding.numpy().astype(dtype, copy=False)
+        self.embedding_ = counted.spread(embedding.numpy().astype(dtype, copy=False))
+        if counted.items is not None:
+            others = counted.others()
+            rest = (
+                tuple(A[others] for A in given)
+                if isinstance(given, tuple)
+                else (given.tocsr() if sp.issparse(given) else given)[others]
+            )
+            self.embedding_[others] = self._place(rest)[0]
         self.distortion_ = float(problem.value)
         self.residual_norm_ = float(problem.residual_norm)
         self.n_iter_ = problem.result.n_iter
@@ -379,34 +400,39 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         self._check_parameters()
         old = self.embedding_
         with stage("neighbors"):
-            neighbors = self._neighbors.extended(X)
+            counted = self._counted.with_further(len(X[0]) if isinstance(X, tuple) else X.shape[0])
+            given = counted.columns(X) if self._is_precomputed() else X
+            neighbors = self._neighbors.extended(given)
         with stage("edges"):
             repel = self._penalties[1]
             edges, weights = weighted_pairs(neighbors.graph, repel, self._fraction, random_state)
         with stage("init"):
-            start = separate_coincident(self._places_with(X), random_state)
+            start = separate_coincident(counted.rows(self._places_with(X)), random_state)
+            anchors = self._counted.rows(old).astype(np.float64)
         with stage("solve"):
             problem = AnchoredProblem(
                 len(start),
                 edges,
                 self._penalties,
                 weights,
-                anchors=np.arange(len(old)),
-                values=old.astype(np.float64),
+                anchors=np.arange(len(anchors)),
+                values=anchors,
                 device=device,
                 n_jobs=self.n_jobs,
             )
             solution = problem.solve(start, np.float32, **self._solver_options())
-        self.embedding_ = self._joined(solution)
+        self.embedding_ = self._joined(solution.X[len(anchors) :])
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
-        self._keep(len(start), neighbors, problem.edges, problem.weights, random_state)
+        self._keep(counted, neighbors, problem.edges, problem.weights, random_state)
         return problem.count_loose()
 
-    def _keep(self, n, neighbors, edges, weights, random_state):
+    def _keep(self, counted, neighbors, edges, weights, random_state):
         """The graph and the pairs that are embedded, and what places unseen samples."""
-        self.graph_ = neighbors.graph
-        self.edges_, self.weights_ = edges, weights
+        n = neighbors.graph.shape[0]
+        self._counted = counted
+        self.graph_ = counted.graph(neighbors.graph)
+        self.edges_, self.weights_ = counted.among_all(edges), weights
         neighbors.settle()
         self._neighbors = neighbors
         self._repulsive_items = np.sort(
@@ -437,12 +463,13 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
                 "init='quadratic', 'random' or an array."
             )
 
-    def _target_pairs(self, y, n, repel, fraction, random_state):
+    def _target_pairs(self, y, counted, repel, fraction, random_state):
         if y is None:
             raise ValueError(
                 f"target_weight={self.target_weight} takes targets from y, but y is None. Give y, "
                 "or set target_weight to 0."
             )
+        n, y = counted.n_items, counted.rows(y, "y")
         n_partners = self.n_neighbors or default_n_neighbors(n)
         rng = private_generator(random_state)
         return target_pairs(y, n, n_partners, 0.0 if repel is None else fraction, rng)
@@ -454,11 +481,12 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
                 reason = f"none are within max_distance={self.max_distance} of each other; raise it"
             raise ValueError(f"No two samples are neighbours: {reason}.")
 
-    def _starting_point(self, X, graph, constraint, random_state, n_threads):
+    def _starting_point(self, X, graph, constraint, random_state, n_threads, counted):
         n = graph.shape[0]
         if not isinstance(self.init, str):
             movable = isinstance(constraint, Centered | Standardized)
-            start = given_start(as_host_array(self.init), n, self.n_components, movable=movable)
+            init = counted.rows(as_host_array(self.init), "init")
+            start = given_start(init, n, self.n_components, movable=movable)
         elif self.init == "quadratic":
             start = quadratic_start(graph, self.n_components, n_threads)
         elif self.init == "random":
@@ -508,23 +536,31 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         return self._place(X)[0]
 
     def _place(self, X):
-        """Vectors of unseen samples, float64, and their neighbours."""
-        n = self.embedding_.shape[0]
-        indices, weights, twin = self._neighbors.of_unseen(X)
+        """Vectors of unseen samples, float64, and their neighbours among those that count."""
+        counted, anchors = self._counted, self._counted.rows(self.embedding_)
+        indices, weights, twin = self._neighbors.of_unseen(self._columns(X))
+        repulsion = self._repulsion / min(len(anchors), _N_REPULSIVE)
+        if counted.weights is not None:
+            weights *= counted.weights[indices]
+            repulsion *= counted.weights[self._repulsive_items]
         same = twin >= 0
-        places = np.empty((indices.shape[0], self.embedding_.shape[1]))
-        places[same] = self.embedding_[twin[same]]
+        places = np.empty((indices.shape[0], anchors.shape[1]))
+        places[same] = anchors[twin[same]]
         if not same.all():
             places[~same] = place(
-                self.embedding_,
+                anchors,
                 indices[~same],
                 weights[~same],
                 *self._penalties,
                 self._repulsive_items,
-                self._repulsion / min(n, _N_REPULSIVE),
+                repulsion,
                 n_threads=count_threads(self.n_jobs),
             )
         return places, indices
+
+    def _columns(self, X):
+        """What rows say of the samples that count."""
+        return self._counted.columns(X) if self._is_precomputed() else X
 
     def score_samples(self, X: Data) -> np.ndarray:
         """How near samples are to the training samples, as these are to each other.
@@ -552,7 +588,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            return self._neighbors.support(X)
+            return self._neighbors.support(self._columns(X))
 
     def score(self, X: Data, y: Any = None) -> float:
         """Share of the nearest training samples that are nearest in the embedding, too.
@@ -578,8 +614,9 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         check_is_fitted(self)
         with cpu_by_default():
             places, indices = self._place(self._checked_unseen(X))
-        k = min(indices.shape[1], self.embedding_.shape[0])
-        search = NearestNeighbors(n_neighbors=k).fit(self.embedding_)
+        anchors = self._counted.rows(self.embedding_)
+        k = min(indices.shape[1], len(anchors))
+        search = NearestNeighbors(n_neighbors=k).fit(anchors)
         near = search.kneighbors(places, return_distance=False)
         valid = indices >= 0
         common = (indices[:, :, None] == near[:, None, :]).any(axis=2) & valid

@@ -178,8 +178,9 @@ def place(
     repulsive_indices : array-like of int of shape (R,), default=None
         The training items that repel every new item of which they are not neighbours. An item that
         is given twice repels twice as much.
-    repulsive_weight : float, default=0.0
-        How much a repulsive pair counts: its weight is minus this.
+    repulsive_weight : float or ndarray of shape (R,), default=0.0
+        How much a repulsive pair counts: its weight is minus this; one number for all, or one for
+        each of the repulsive items.
     max_iter : int, default=100
         Newton steps that a row may try.
     tol : float, default=1e-10
@@ -238,11 +239,13 @@ def place(
         size = 1.0
 
     repulsion = None
-    if repulsive is not None and repulsive_indices is not None and repulsive_weight != 0.0:
-        items, counts = np.unique(np.asarray(repulsive_indices, dtype=np.int64), return_counts=True)
+    if repulsive is not None and repulsive_indices is not None and np.any(repulsive_weight):
+        given = np.asarray(repulsive_indices, dtype=np.int64)
+        items, slot = np.unique(given, return_inverse=True)
         slots = np.full(anchors.shape[0], -1)
         slots[items] = np.arange(items.size)
-        repulsion = items, -float(repulsive_weight) * counts, slots
+        strengths = np.bincount(slot, np.broadcast_to(repulsive_weight, given.shape))
+        repulsion = items, -strengths, slots
 
     X = np.zeros((indices.shape[0], anchors.shape[1]))
     converged = np.ones(indices.shape[0], dtype=bool)

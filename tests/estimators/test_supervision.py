@@ -265,9 +265,8 @@ def test_many_classes_get_our_advice_alone():
     assert len(caught) == 1 and caught[0].filename == __file__
 
 
-@pytest.mark.parametrize("heavy", [1.0, 1e300])
-def test_weights_that_leave_no_pair_are_blamed(heavy):
-    weights = np.full(N, 0.0 if heavy == 1.0 else 1.0)
-    weights[0] = heavy
+def test_weights_that_leave_no_pair_are_blamed():
+    weights = np.ones(N)
+    weights[0] = 1e300
     with pytest.raises(ValueError, match="by sample_weight all but a few"):
         PreserveNeighbors().fit(X, sample_weight=weights)
