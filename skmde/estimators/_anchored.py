@@ -135,8 +135,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         The anchored samples, in ascending order.
     forces_ : ndarray of shape (n_anchors, n_components)
         Forces with which the pairs pull at the anchors, minus the gradient of the average
-        distortion: the multipliers of the constraint. They sum to 0 at the solution. With soft
-        anchors they are what the pulls hold, and the average is over pairs and pulls.
+        distortion: the multipliers of the constraint. They sum to 0 where the gradient vanishes,
+        which a penalty with a kink at distance 0 ("linear", "logistic") may keep it from. With
+        soft anchors they are what the pulls hold, and the average is over pairs and pulls.
     edges_ : ndarray of shape (n_edges, 2)
         Pairs of the problem that was solved, the attractive ones first. Pairs of two anchors are
         not among them.
@@ -198,7 +199,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "attractive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable],
         "repulsive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable, None],
-        "repulsive_fraction": [Interval(Real, 0, None, closed="neither"), None],
+        "repulsive_fraction": [Interval(Real, 0, 1e30, closed="right"), None],
         "loss": [StrOptions(set(NAMED)), Loss, callable, None],
         "anchor_weight": [Interval(Real, 0, None, closed="neither"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],

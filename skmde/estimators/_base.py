@@ -210,6 +210,11 @@ class BaseEmbedding(
             raise ValueError(
                 f"n_components must be an integer, not a truth value; got {self.n_components}."
             )
+        if isinstance(self.callbacks, dict | str) or getattr(self.callbacks, "ndim", 1) != 1:
+            raise ValueError(
+                f"callbacks must be a list of functions of the solver's state; got "
+                f"{self.callbacks!r}."
+            )
         for callback in self._callbacks():
             if not callable(callback):
                 raise ValueError(

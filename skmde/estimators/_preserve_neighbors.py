@@ -181,12 +181,12 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "attractive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable],
         "repulsive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable, None],
-        "repulsive_fraction": [Interval(Real, 0, None, closed="neither"), None],
+        "repulsive_fraction": [Interval(Real, 0, 1e30, closed="right"), None],
         "constraint": [StrOptions({"centered", "standardized"}), Constraint, type, None],
         "metric": [str, callable],
         "metric_params": [dict, None],
         "max_distance": [Interval(Real, 0, None, closed="neither"), None],
-        "target_weight": [Interval(Real, 0, None, closed="left")],
+        "target_weight": [Interval(Real, 0, 1e30, closed="both")],
         "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
         "init": [StrOptions({"quadratic", "pca", "random"}), "array-like", torch.Tensor],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -498,9 +498,9 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples in the embedding of the training samples.
 
-        Each sample goes where its own average distortion to the training samples is least:
+        Each sample goes where its own average distortion to the training samples is least,
         attracted by its nearest neighbours among them, and repelled by a set of them that was
-        drawn by `fit`. Samples do not influence each other, so a row's place does not depend on
+        drawn by `fit`: to the minimum that is found from the best of a few starts. Samples do not influence each other, so a row's place does not depend on
         the rest of X. A sample that equals a training sample, or is at distance 0 from one, gets
         that sample's place; one without neighbours gets the mean of all places.
 

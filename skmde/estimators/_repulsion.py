@@ -68,7 +68,7 @@ def repulsive_pairs(graph, edges, fraction, random_state):
     ValueError
         If there would be too many of them.
     """
-    n = graph.shape[0]
+    n, fraction = graph.shape[0], float(fraction)
     wanted = max(1, round(min(fraction * len(edges), n * (n - 1) / 2)))
     if wanted > _MAX_PAIRS:
         raise ValueError(

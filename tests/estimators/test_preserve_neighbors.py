@@ -449,6 +449,10 @@ ERRORS = [
     ({"device": 0}, "device.*Got 0"),
     ({"callbacks": [print, 3]}, "callbacks must be a list of functions.*got 3"),
     ({"callbacks": print}, "callbacks.*array-like or None"),
+    ({"callbacks": {}}, r"callbacks must be a list of functions.*got \{\}"),
+    ({"callbacks": np.array(5)}, r"callbacks must be a list of functions.*got array\(5\)"),
+    ({"target_weight": 1e300}, r"target_weight.*1e\+30.*Got 1e\+300"),
+    ({"repulsive_fraction": 10**40}, r"repulsive_fraction.*1e\+30.*Got 1000"),
     ({"verbose": -1}, "verbose.*Got -1"),
 ]
 
@@ -543,3 +547,12 @@ def test_parameters_set_after_fit_do_not_move_unseen_samples():
         attractive_penalty__exponent=3.0, repulsive_penalty="inverse_power", max_distance=1e-3
     )
     np.testing.assert_array_equal(model.transform(X[300:]), expected)
+
+
+@pytest.mark.parametrize("n_features", [1, 5])
+def test_an_integer_fraction_of_any_size_means_all_pairs(n_features):
+    X = np.random.default_rng(0).standard_normal((30, n_features))
+    everything = PreserveNeighbors(repulsive_fraction=10**29, random_state=0).fit(X)
+    as_float = PreserveNeighbors(repulsive_fraction=1e29, random_state=0).fit(X)
+    np.testing.assert_array_equal(everything.embedding_, as_float.embedding_)
+    assert len(everything.edges_) >= 30 * 29 // 2
