@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from skmde._constraint import Constraint, normal, ratio
+from skmde._masked import check_not_masked
 
 Tensor = torch.Tensor
 
@@ -124,6 +125,8 @@ class Anchored(Constraint):
 
 
 def _anchor_arrays(anchors: Any, values: Any) -> tuple[Any, Any]:
+    check_not_masked(anchors, "anchors", "leave the others out")
+    check_not_masked(values, "values of anchors", "leave free items out of the anchors")
     index, places = _to_numpy(anchors), _to_numpy(values)
     if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
         _refuse_anchors(index)

@@ -42,7 +42,7 @@ def check(recipe):
             # numpy's, of the sum by which scikit-learn's check sees at once that all is well
             warnings.simplefilter("ignore", RuntimeWarning)
         try:
-            estimator = recipe.make().fit(X, recipe.y())
+            estimator = recipe.make().fit(X, recipe.y(), **recipe.fit_params())
         except (ValueError, TypeError) as error:
             if is_documented(error):
                 return "error"
@@ -52,7 +52,7 @@ def check(recipe):
         require(len(Y) == recipe.n, f"{len(Y)} rows of {recipe.n}")
         require(np.isfinite(Y).all(), f"not finite: {Y}")
         check_constraint(recipe, estimator, Y)
-        again = recipe.make().fit(X, recipe.y())
+        again = recipe.make().fit(X, recipe.y(), **recipe.fit_params())
         require(found(again).tobytes() == Y.tobytes(), "another fit is another embedding")
         if is_moderate(unseen) and (recipe.kind != "rows" or all_finite(unseen)):
             check_transform(estimator, unseen)
@@ -96,6 +96,9 @@ def check_constraint(recipe, estimator, Y):
         return
     Y = Y.astype(np.float64)
     size = np.abs(Y).max()
+    if "sample_weight" in recipe.fit_params():  # it holds for those that count
+        Y = Y[recipe.fit_params()["sample_weight"] > 0]
+        n = len(Y)
     standardized = constraint == "standardized" or (
         constraint is None and params.get("repulsive_penalty", "") is None
     )

@@ -77,6 +77,8 @@ class Recipe:
     dtype: str = "float64"
     form: str = "array"
     n_anchors: int = 3
+    # part of the samples, or of the pairs, whose weight is 0; None for no weights
+    weightless: float | None = None
     params: dict = field(default_factory=dict)
 
     def make(self):
@@ -122,6 +124,18 @@ class Recipe:
         if self.params.get("target_weight"):
             return self._rng(2).integers(-1, 3, self.n)
         return None
+
+    def fit_params(self):
+        """Weights of samples, or of pairs, where the estimator takes some."""
+        if self.weightless is None:
+            return {}
+        rng, n = self._rng(3), self.n
+        if self.estimator == "PreserveNeighbors":
+            return {"sample_weight": (rng.random(n) >= self.weightless) * rng.uniform(0.5, 2.0, n)}
+        if self.estimator == "PreserveDistances":
+            W = (rng.random((n, n)) >= self.weightless) * rng.uniform(0.5, 2.0, (n, n))
+            return {"pair_weights": W + W.T}
+        return {}
 
     def rows(self):
         """All samples as rows, those that the fit does not see last; and these alone."""
@@ -361,5 +375,6 @@ def recipes(
         dtype=draw(st.sampled_from(DTYPES)),
         form=draw(st.sampled_from(FORMS)),
         n_anchors=draw(st.integers(1, 5)),
+        weightless=draw(st.sampled_from([None, None, 0.0, 0.3, 0.9])),
         params=params,
     )

@@ -349,6 +349,16 @@ def test_row_23_what_is_no_matrix_of_numbers(case, what):
         case.fit(X, X60)
 
 
+@over(lambda case: case.has("init"))
+def test_row_23_masked_arrays_to_start_from(case):
+    hidden = np.ma.masked_array(X60[:, :2], mask=X60[:, :2] > 2.0)
+    with pytest.raises(ValueError, match="init is a masked array"):
+        case.fit(X60, init=hidden)
+    if case.has("constraint"):
+        with pytest.raises(ValueError, match="values of anchors is a masked array"):
+            case.fit(X60, constraint=Anchored(np.arange(60), hidden))
+
+
 @over()
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
 def test_row_24_sparse_data_is_as_good_as_dense(case, metric):

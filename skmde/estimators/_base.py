@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 import skmde
 from skmde._device import cpu_by_default
 from skmde._magnitude import check_magnitude
+from skmde._masked import check_not_masked
 from skmde._sklearn_compat import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -141,12 +142,8 @@ class InputMixin:
         Integers stay integers: how they become floats is the neighbour search's business, which
         does it a block at a time.
         """
+        check_not_masked(X, "X", "fill them or leave their rows out")
         X = as_host_array(X)
-        if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-            raise ValueError(
-                f"X is a masked array with {np.ma.count_masked(X)} masked entries, which would be "
-                "missing values; fill them or leave their rows out."
-            )
         try:
             X = validate_data(
                 self,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
 from skmde.constraints import Anchored
 from skmde.estimators._base import as_host_array
@@ -59,11 +57,12 @@ class CountedSamples:
         if self.items is None:
             return X
         X = as_host_array(X)
-        if _num_samples(X) != self.n_samples:
-            raise ValueError(
-                f"{name} has {_num_samples(X)} entries, but there are {self.n_samples} samples."
-            )
-        return _safe_indexing(X, self.items)
+        if not hasattr(X, "__getitem__"):
+            X = np.asarray(X)
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if n != self.n_samples:
+            raise ValueError(f"{name} has {n} entries, but there are {self.n_samples} samples.")
+        return entries(X, self.items)
 
     def columns(self, X):
         """What rows say of these samples: a table of distances to all, or neighbour tables."""
@@ -83,7 +82,7 @@ class CountedSamples:
             return X
         if isinstance(X, tuple):
             return self.columns(tuple(table[self.items] for table in X))
-        return self.columns((X.tocsr() if sp.issparse(X) else X)[self.items])
+        return self.columns(entries(X, self.items))
 
     def constraint(self, constraint):
         """The constraint for these samples alone."""
@@ -114,9 +113,12 @@ class CountedSamples:
         everywhere[self.items] = places
         return everywhere
 
-    def others(self):
-        """Those that are not embedded."""
-        return np.setdiff1d(np.arange(self.n_samples), self.items)
+    def others(self, X):
+        """Those that are not embedded, and what X, checked input, says of them."""
+        items = np.setdiff1d(np.arange(self.n_samples), self.items)
+        if isinstance(X, tuple):
+            return items, tuple(table[items] for table in X)
+        return items, entries(X, items)
 
     def with_further(self, n_further):
         """The same with further samples, of mean weight."""
@@ -127,3 +129,12 @@ class CountedSamples:
         if self.weights is not None:
             further.weights = np.concatenate([self.weights, np.ones(n_further)])
         return further
+
+
+def entries(X, items):
+    """Some entries, or rows, of a sequence, frame, array or sparse matrix."""
+    if isinstance(X, list | tuple):
+        return [X[item] for item in items]
+    if hasattr(X, "iloc"):
+        return X.iloc[items]
+    return (X.tocsr() if sp.issparse(X) else X)[items]

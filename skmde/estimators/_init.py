@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skmde._masked import check_not_masked
 from skmde.core.laplacian import laplacian_embedding
 from skmde.estimators._pca import principal_scores
 from skmde.preprocessing._random import private_generator
@@ -75,6 +76,7 @@ def random_start(n_samples, n_components, random_state):
 
 def checked_start(init, n_samples, n_components):
     """An array from the user: finite, float64, a copy."""
+    check_not_masked(init, "init", "give each sample a place to start from")
     if np.iscomplexobj(init):
         raise ValueError("init holds complex numbers; give real ones.")
     try:

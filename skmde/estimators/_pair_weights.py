@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._magnitude import check_magnitude
+from skmde._masked import check_not_masked
 from skmde.estimators._base import as_host_array
-from skmde.estimators._masked import check_not_masked
 from skmde.estimators._original_distances import (
     GraphDistances,
     RowDistances,

@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from sklearn.neighbors import NearestNeighbors
 
@@ -382,12 +381,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             embedding = constraint.project(embedding.double())  # anchors to their last digit
         self.embedding_ = counted.spread(embedding.numpy().astype(dtype, copy=False))
         if counted.items is not None:
-            others = counted.others()
-            rest = (
-                tuple(A[others] for A in given)
-                if isinstance(given, tuple)
-                else (given.tocsr() if sp.issparse(given) else given)[others]
-            )
+            others, rest = counted.others(given)
             self.embedding_[others] = self._place(rest)[0]
         self.distortion_ = float(problem.value)
         self.residual_norm_ = float(problem.residual_norm)
@@ -500,9 +494,10 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
 
         Each sample goes where its own average distortion to the training samples is least,
         attracted by its nearest neighbours among them, and repelled by a set of them that was
-        drawn by `fit`: to the minimum that is found from the best of a few starts. Samples do not influence each other, so a row's place does not depend on
-        the rest of X. A sample that equals a training sample, or is at distance 0 from one, gets
-        that sample's place; one without neighbours gets the mean of all places.
+        drawn by `fit`: to the minimum that is found from the best of a few starts. Samples do not
+        influence each other, so a row's place does not depend on the rest of X. A sample that
+        equals a training sample, or is at distance 0 from one, gets that sample's place; one
+        without neighbours gets the mean of all places.
 
         Parameters
         ----------

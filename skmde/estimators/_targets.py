@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._masked import check_not_masked
 from skmde.estimators._base import as_host_array
-from skmde.estimators._masked import check_not_masked
 
 
 def dense_argument(values, name, advice):

@@ -3,8 +3,10 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+import torch
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
@@ -72,7 +74,10 @@ def test_parameters_with_an_entry_for_each_sample():
     init = np.random.default_rng(1).standard_normal((300, 2))
     for whole, part in (
         (fit(y=Y, target_weight=0.5), fit(X[KEPT], Y[KEPT], None, target_weight=0.5)),
-        (fit(y=list(Y), target_weight=0.5), fit(X[KEPT], Y[KEPT], None, target_weight=0.5)),
+        *(
+            (fit(y=wrap(Y), target_weight=0.5), fit(X[KEPT], Y[KEPT], None, target_weight=0.5))
+            for wrap in (list, tuple, pd.Series, torch.tensor, lambda y: list(map(str, y)))
+        ),
         (fit(init=init), fit(X[KEPT], None, None, init=init[KEPT])),
         (fit(init="pca"), fit(X[KEPT], None, None, init="pca")),
     ):

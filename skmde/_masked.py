@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 
-def check_not_masked(values, name, advice):
+def check_not_masked(values: Any, name: str, advice: str) -> None:
     """An error where an array has masked entries.
 
     Parameters
