@@ -80,13 +80,14 @@ class Descent(RowSearch):
     def _build(self):
         """The same index whenever it is built."""
         import scipy.sparse as sp
-        from pynndescent import NNDescent
+
+        from skmde.preprocessing._descent_index import DescentIndex
 
         metric, metric_params, n_neighbors, seed = self._how
         with _LOCK, warnings.catch_warnings():
             # Rows it found too few neighbours for come back with -1.
             warnings.filterwarnings("ignore", "Failed to correctly find")
-            self._index = NNDescent(
+            self._index = DescentIndex(
                 self.rows,
                 metric=metric,
                 metric_kwds=_ordered_params(metric, metric_params, sp.issparse(self.rows)),
