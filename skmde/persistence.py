@@ -53,6 +53,12 @@ _CLASSES = {
 # Full names, for the argument `trusted` of skops.
 TRUSTED_TYPES = [
     *(f"skmde.{module}.{name}" for module, names in _CLASSES.items() for name in names.split()),
-    "scipy.sparse._csr.csr_array",
+    # Rows as they were given; skops reads them by scipy's `load_npz`, without pickle.
+    *(
+        f"scipy.sparse._{kind}.{kind}_{form}"
+        for kind in ("coo", "csc", "csr")
+        for form in ("array", "matrix")
+    ),
+    "numpy.dtype",  # of metrics that compare booleans; skops reads it off an empty array
     "torch.device",
 ]

@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from labels import label
 from processes import run_python
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
 
@@ -145,6 +146,38 @@ def test_skops_needs_no_type_that_is_not_listed(name):
     assert set(unknown) <= set(TRUSTED_TYPES)
 
 
+@pytest.mark.parametrize("form", ["array", "matrix"])
+@pytest.mark.parametrize("kind", ["coo", "csc", "csr", "lil"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PreserveNeighbors(max_iter=5, random_state=0),
+        PreserveDistances(max_iter=5, random_state=0),
+        QuadraticMDE(weights="isomap", random_state=0),
+        AnchoredClassifier(),
+    ],
+    ids=label,
+)
+def test_skops_reads_sparse_rows_of_every_kind(estimator, kind, form):
+    io = pytest.importorskip("skops.io")
+    convert = getattr(sp, f"{kind}_{form}")
+    y = LABELS if isinstance(estimator, AnchoredClassifier) else None
+    fitted = clone(estimator).fit(convert(X), y)
+    read = io.loads(io.dumps(fitted), trusted=TRUSTED_TYPES)
+    unseen = convert(UNSEEN)
+    np.testing.assert_array_equal(answer(read, unseen), answer(fitted, unseen))
+
+
+@pytest.mark.parametrize(
+    "estimator", [PreserveNeighbors(max_iter=5), PreserveDistances(max_iter=5)], ids=label
+)
+def test_skops_reads_metrics_of_booleans(estimator):
+    io = pytest.importorskip("skops.io")
+    fitted = clone(estimator).set_params(metric="jaccard", random_state=0).fit(X > 8)
+    read = io.loads(io.dumps(fitted), trusted=TRUSTED_TYPES)
+    np.testing.assert_array_equal(read.transform(UNSEEN > 8), fitted.transform(UNSEEN > 8))
+
+
 def test_functions_of_the_package_are_listed_and_nothing_else_is():
     io = pytest.importorskip("skops.io")
     functions = [cls(1.0) if cls is Barrier else cls() for cls in PENALTIES.values()]
@@ -251,3 +284,30 @@ def test_a_metric_of_pynndescent_is_saved_by_name(estimator):
         pickle.loads(pickle.dumps(estimator)),
     ):
         np.testing.assert_array_equal(read.transform(UNSEEN), estimator.transform(UNSEEN))
+
+
+MAPPED = """
+import joblib, numpy as np
+from sklearn.datasets import load_digits
+from skmde import PreserveNeighbors
+
+X = load_digits().data
+for metric in ("euclidean", "hellinger"):  # searches that pynndescent compiles in two ways
+    estimator = PreserveNeighbors(
+        metric=metric, neighbors_algorithm="pynndescent", random_state=0, max_iter=5
+    ).fit(X[:150])
+    wanted = estimator.transform(X[150:155])
+    joblib.dump(estimator, "map.joblib")
+    read = joblib.load("map.joblib", mmap_mode="r")
+    assert isinstance(read.embedding_, np.memmap)
+    for _ in range(2):
+        np.testing.assert_array_equal(read.transform(X[150:155]), wanted)
+work = joblib.delayed(PreserveNeighbors.transform)
+(found,) = joblib.Parallel(n_jobs=2, max_nbytes=10)([work(estimator, X[150:155])])
+np.testing.assert_array_equal(found, wanted)
+"""
+
+
+def test_an_index_of_pynndescent_may_be_mapped_into_memory(tmp_path):
+    """In a process of its own, which writing into such an index would end."""
+    run_python(MAPPED, folder=tmp_path)
