@@ -52,6 +52,7 @@ OTHERS = {
     "preprocess.deduplicate_edges preprocess.scale all_edges align center rotate seed plot "
     "datasets util.hutchpp util.make_hvp",
 }
+OF_PYMDE = ("pymde.preserve_neighbors", "pymde.preserve_distances", "pymde.laplacian_embedding")
 OF_SCIKIT_LEARN = ("TSNE", "Isomap", "MDS", "ClassicalMDS", "SpectralEmbedding")
 
 
@@ -180,16 +181,19 @@ def test_names_of_ours_exist(row):
             assert re.split(r"[=(]", text, maxsplit=1)[0] in known
 
 
+CONSTRUCTORS = {
+    **{
+        name: list(inspect.signature(getattr(sklearn.manifold, name)).parameters)
+        for name in OF_SCIKIT_LEARN
+    },
+    "UMAP": UMAP_PARAMETERS.split(),
+    **{name: OTHERS[name].split() for name in OF_PYMDE},
+    "pymde.MDE": "n_items embedding_dim edges distortion_function constraint device".split(),
+}
+
+
 @pytest.mark.parametrize(
-    ("table", "theirs"),
-    [
-        *(
-            (name, key)
-            for name in OF_SCIKIT_LEARN
-            for key in inspect.signature(getattr(sklearn.manifold, name)).parameters
-        ),
-        *(("UMAP", key) for key in UMAP_PARAMETERS.split()),
-    ],
+    ("table", "theirs"), [(table, name) for table, names in CONSTRUCTORS.items() for name in names]
 )
 def test_the_error_for_a_foreign_parameter_says_what_the_table_says(table, theirs):
     (row,) = (row for row in ROWS if row.table == table and theirs in row.theirs)
@@ -201,10 +205,21 @@ def test_the_error_for_a_foreign_parameter_says_what_the_table_says(table, their
         with pytest.raises(TypeError, match=f"'{theirs}': ") as caught:
             ours(**{theirs: 1})
         advice = str(caught.value).partition(f"'{theirs}': ")[2]
-        if advice.startswith("use "):
-            assert set(advice.removeprefix("use ").rstrip(".").split(", ")) <= set(code(cell))
-        elif "no such thing here, as" in advice:
-            assert own.isdisjoint(code(cell))
+        named = own.intersection(code(cell))
+        if named:
+            assert set(advice.removeprefix("use ").rstrip(".").split(", ")) == named
+        else:
+            assert advice.startswith("there is no such thing here")
+            assert cell == NONE or "no such thing here, as" in advice
+
+
+def test_the_error_for_a_foreign_argument_of_embed_says_what_the_table_says():
+    (row,) = (row for row in ROWS if row.theirs == ["embed"])
+    assert row.remark.startswith("`tol` for `eps`, `callbacks` for `print_every`")
+    problem = skmde.MDE(3, 1, [[0, 1], [1, 2]], "quadratic", "standardized")
+    for theirs, ours in (("eps", "tol"), ("print_every", "callbacks")):
+        with pytest.raises(TypeError, match=rf"MDE.embed\(\) .*'{theirs}': use {ours}\."):
+            problem.embed(**{theirs: 1})
 
 
 def untied():

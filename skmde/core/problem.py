@@ -13,6 +13,7 @@ import torch
 
 from skmde._device import cpu_by_default, resolve_device
 from skmde._distortion import Penalty, resolve_loss, resolve_penalty
+from skmde._foreign_names import answering
 from skmde._reductions import dot
 from skmde._threads import count_threads
 from skmde.constraints import Centered, Constraint, resolve_constraint
@@ -93,6 +94,7 @@ class MDE:
     array([1.  , 1.  , 1.  , 1.  , 1.41])
     """
 
+    @answering({"embedding_dim": ["n_components"], "distortion_function": ["distortion"]})
     def __init__(
         self,
         n_items: int,
@@ -162,7 +164,7 @@ class MDE:
             self.X = self.X.to(self.device)
         return self
 
-    @cpu_by_default()
+    @answering({"eps": ["tol"], "print_every": ["callbacks"]})
     def embed(
         self,
         X: Any = None,
@@ -216,18 +218,19 @@ class MDE:
         """
         _check_numbers(tol, max_iter, memory_size, snapshot_every)
         callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
-        start = self._starting_point(X, random_state)
-        result = solve(
-            self._objective(start.dtype),
-            self.constraint,
-            start,
-            tol=tol,
-            max_iter=max_iter,
-            memory_size=memory_size,
-            callbacks=callbacks,
-            snapshot_every=snapshot_every,
-            verbose=verbose,
-        )
+        with cpu_by_default():
+            start = self._starting_point(X, random_state)
+            result = solve(
+                self._objective(start.dtype),
+                self.constraint,
+                start,
+                tol=tol,
+                max_iter=max_iter,
+                memory_size=memory_size,
+                callbacks=callbacks,
+                snapshot_every=snapshot_every,
+                verbose=verbose,
+            )
         self.result = result
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X

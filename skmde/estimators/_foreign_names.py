@@ -1,19 +1,13 @@
-"""Arguments that other programs have: an error that names ours."""
+"""What the arguments of other programs' estimators are called here, for errors that say it."""
 
 from __future__ import annotations
 
-import difflib
-import functools
-import inspect
-from collections.abc import Callable
-from typing import ParamSpec
-
-P = ParamSpec("P")
+from skmde._foreign_names import answering
 
 # What t-SNE, UMAP, scikit-learn's manifold learners and PyMDE call it, and what does it here.
 _OURS = {
     "a": ("attractive_penalty", "repulsive_penalty"),
-    "affinity": ("metric",),
+    "affinity": ("weights", "metric"),
     "angular_rp_forest": ("neighbors_algorithm",),
     "b": ("attractive_penalty", "repulsive_penalty"),
     "disconnection_distance": ("max_distance", "max_path_length"),
@@ -25,6 +19,9 @@ _OURS = {
     "embedding_dim": ("n_components",),
     "eps": ("tol",),
     "force_approximation_algorithm": ("neighbors_algorithm",),
+    "knn_method": ("neighbors_algorithm",),
+    "max_distance": ("max_path_length",),
+    "max_distances": ("max_pairs",),
     "metric_kwds": ("metric_params",),
     "min_dist": ("attractive_penalty", "repulsive_penalty", "repulsive_fraction"),
     "min_grad_norm": ("tol",),
@@ -47,13 +44,18 @@ _OURS = {
 }
 _NEEDLESS = {
     "angle": "forces are not approximated",
+    "data": "data are given to fit",
     "dens_frac": "densities are not kept",
     "dens_lambda": "densities are not kept",
     "dens_var_shift": "densities are not kept",
     "densmap": "densities are not kept",
+    "device": "the CPU computes",
+    "init": "the optimum is found directly, without a start",
     "learning_rate": "steps are found by a line search",
     "local_connectivity": "every sample has its nearest neighbours",
     "low_memory": "memory does not grow with the square of the samples",
+    "max_distance": "no distance is too long; PreserveNeighbors(attractive_penalty='quadratic', "
+    "repulsive_penalty=None) has it",
     "method": "there is one method, which scales to many samples",
     "metric_mds": "distances are kept, not their order",
     "n_init": "one start is made; try several random_state and keep the least distortion_",
@@ -71,33 +73,4 @@ _NEEDLESS = {
     "unique": "equal samples are no special case",
 }
 
-
-def names_ours(init: Callable[P, None]) -> Callable[P, None]:
-    """A constructor that answers an argument of another program with the name of ours.
-
-    The class's signature stays what it is.
-    """
-    own = [name for name in inspect.signature(init).parameters if name != "self"]
-
-    @functools.wraps(init)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> None:
-        for name in kwargs:
-            if name not in own:
-                raise TypeError(
-                    f"{type(args[0]).__name__}.__init__() got an unexpected keyword argument "
-                    f"{name!r}: {_advice(name, own)}."
-                )
-        init(*args, **kwargs)
-
-    return checked
-
-
-def _advice(name, own):
-    ours = [other for other in _OURS.get(name, ()) if other in own]
-    if not ours and name not in _NEEDLESS:
-        ours = difflib.get_close_matches(name, own, n=1, cutoff=0.75)
-    if ours:
-        return f"use {', '.join(ours)}"
-    if name in _NEEDLESS:
-        return f"there is no such thing here, as {_NEEDLESS[name]}"
-    return f"there is no such thing here; the parameters are {', '.join(own)}"
+names_ours = answering(_OURS, _NEEDLESS)
