@@ -349,7 +349,7 @@ class CallablePenalty(Penalty):
 
     def _unclamped(self, d: Tensor) -> Tensor:
         x = floored(d)
-        return _checked_result(_called(self.function, x), x, self.function, "d")
+        return _result(self.function, "d", x)
 
     def value(self, d: Tensor) -> Tensor:
         return finite(self._unclamped(d))
@@ -373,7 +373,7 @@ class CallableLoss(Loss):
 
     def _unclamped(self, delta: Tensor, d: Tensor) -> Tensor:
         x = floored(d)
-        return _checked_result(_called(self.function, delta, x), x, self.function, "delta, d")
+        return _result(self.function, "delta, d", delta, x)
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
         return finite(self._unclamped(delta, d))
@@ -387,7 +387,7 @@ def _require_callable(adapter: CallablePenalty | CallableLoss) -> None:
         )
 
 
-def _called(function: Callable[..., Any], *arguments: Tensor) -> Any:
+def _called(function: Callable[..., Any], names: str, *arguments: Tensor) -> Any:
     try:
         return function(*arguments)
     except RuntimeError as error:
@@ -397,10 +397,20 @@ def _called(function: Callable[..., Any], *arguments: Tensor) -> Any:
             f"{function!r} uses numpy, through which no derivative passes; compute with torch "
             "operations, such as torch.log1p(d) for np.log1p(d)."
         ) from error
+    except (TypeError, ValueError) as error:
+        # What a function of the user's raises in its own lines is left as it is.
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            raise
+        raise TypeError(
+            f"{function!r} cannot be called as a distortion function f({names}), which takes "
+            f"{'a torch tensor' if len(arguments) == 1 else 'two torch tensors'} of distances and "
+            f"returns one of the same shape ({error})."
+        ) from error
 
 
-def _checked_result(y: Any, d: Tensor, function: object, arguments: str) -> Tensor:
+def _result(function: Callable[..., Any], arguments: str, *distances: Tensor) -> Tensor:
     """The result of a user's callable, or an error that says what is wrong with it."""
+    y, d = _called(function, arguments, *distances), distances[-1]
     if not isinstance(y, torch.Tensor):
         raise TypeError(
             f"{function!r} returned {type(y).__name__}; a distortion function f({arguments}) "
@@ -454,9 +464,13 @@ def _resolve(given: Any, noun: str, base: Any, adapter: Any) -> Any:
     if isinstance(given, str):
         given = _named(given, noun)
     elif inspect.isclass(given):
-        raise TypeError(
-            f"{noun} is the class {given.__name__}; pass an instance, e.g. {_example(given)}."
+        usable = issubclass(given, (DistortionFunction, torch.nn.Module))
+        advice = (
+            f"pass an instance, e.g. {_example(given)}"
+            if usable
+            else f"pass a name, an instance of {base.__name__} or a callable of torch tensors"
         )
+        raise TypeError(f"{noun} is the class {given.__name__}; {advice}.")
     if isinstance(given, DistortionFunction):
         if not isinstance(given, base):
             other = "loss" if noun == "penalty" else "penalty"

@@ -208,6 +208,18 @@ def test_instances_are_used_as_they_are():
         (resolve_penalty, Barrier, TypeError, r"class Barrier.*e\.g\. Barrier\(rho=\.\.\.\)"),
         (resolve_penalty, Shifted, TypeError, r"class Shifted; pass an instance, e\.g\. Shifted\("),
         (resolve_loss, SquaredLoss, TypeError, r"loss is the class SquaredLoss; pass an instance"),
+        (
+            resolve_penalty,
+            int,
+            TypeError,
+            "penalty is the class int; pass a name, an instance of P",
+        ),
+        (
+            resolve_loss,
+            np.ndarray,
+            TypeError,
+            "loss is the class ndarray; pass a name, an instance",
+        ),
         (resolve_penalty, SquaredLoss(), TypeError, r"SquaredLoss\(\) is a loss, and a penalty is"),
         (resolve_loss, Log1p(), TypeError, r"Log1p\(\) is a penalty, and a loss is needed"),
         (resolve_penalty, None, TypeError, "must be a name, an instance of Penalty .*got None"),
@@ -372,6 +384,34 @@ def test_autograd_works_inside_a_solver_that_tracks_nothing(penalty, mode):
 def test_callables_that_are_not_elementwise_are_explained(function, error, message):
     with pytest.raises(error, match=message):
         resolve_penalty(function).value(torch.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("resolve", "function", "message"),
+    [
+        (resolve_loss, np.sin, r"<ufunc 'sin'> .* f\(delta, d\), which takes two torch tensors"),
+        (resolve_loss, lambda d: d, r"f\(delta, d\), which .* \(.*takes 1 positional argument but"),
+        (resolve_penalty, lambda delta, d: d, r"f\(d\), which takes a torch tensor of distances"),
+        (resolve_penalty, "".join, r"built-in method join .*f\(d\), which takes a torch tensor"),
+        (resolve_loss, len, r"built-in function len> cannot be called .*returns one of the same"),
+    ],
+)
+@pytest.mark.parametrize("method", ["value", "slope", "curvature"])
+def test_what_cannot_be_called_with_tensors_is_explained(resolve, function, message, method):
+    distances = [torch.ones(3)] * (1 if resolve is resolve_penalty else 2)
+    with pytest.raises(TypeError, match=message) as caught:
+        getattr(resolve(function), method)(*distances)
+    assert isinstance(caught.value.__cause__, (TypeError, ValueError))
+
+
+@pytest.mark.parametrize("error", [TypeError("mine"), ValueError("mine"), KeyError("mine")])
+def test_what_a_callable_raises_is_left_as_it_is(error):
+    def function(d):
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        resolve_penalty(function).value(torch.ones(3))
+    assert caught.value is error
 
 
 def test_callables_see_no_distance_below_the_floor():
