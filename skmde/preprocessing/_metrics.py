@@ -14,6 +14,8 @@ other row under the last two.
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 
 __all__ = [
@@ -111,7 +113,15 @@ def known_to_pynndescent(metric, sparse):
 
 
 def check_metric(metric, sparse=False):
-    """Raise ValueError for a metric that neither scikit-learn nor pynndescent names."""
+    """Raise ValueError for a metric that neither scikit-learn nor pynndescent names.
+
+    A class can be called, and is no metric: a TypeError.
+    """
+    if inspect.isclass(metric):
+        raise TypeError(
+            f"metric is the class {metric.__name__}; give a name, such as 'euclidean', or a "
+            "function of two rows that returns their distance."
+        )
     if (
         euclidean_form(metric, None)
         or known_to_sklearn(metric)

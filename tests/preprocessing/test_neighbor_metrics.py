@@ -6,8 +6,9 @@ import numba
 import numpy as np
 import pytest
 from neighbor_tables import by_definition
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, squareform
 
+from skmde.preprocessing.distances import pair_distances
 from skmde.preprocessing.neighbors import NeighborIndex, nearest_neighbors
 
 
@@ -151,6 +152,29 @@ def test_metric_known_to_pynndescent_only():
     np.testing.assert_array_equal(indices, truth)
     np.testing.assert_allclose(distances, D, rtol=1e-3)  # computed in float32
     assert index.algorithm_ == "exact"
+
+
+@pytest.mark.parametrize("metric", ["wminkowski", "weighted_minkowski"])
+def test_weighted_minkowski_is_the_same_for_neighbours_and_pairs(metric):
+    """Known to pynndescent alone; scikit-learn and SciPy name it no more."""
+    rng = np.random.default_rng(0)
+    X, w = rng.standard_normal((40, 3)), np.array([1.0, 2.0, 3.0])
+    D = cdist(X, X, "minkowski", p=3, w=w)
+    truth, nearest = by_definition(D, 5)
+    how = {"metric": metric, "metric_params": {"p": 3, "w": w}}
+    indices, distances, _ = nearest_neighbors(X, 5, **how)
+    np.testing.assert_array_equal(indices, truth)
+    np.testing.assert_allclose(distances, nearest, rtol=1e-5)
+    np.testing.assert_allclose(pair_distances(X, **how), squareform(D, checks=False), rtol=1e-5)
+
+
+@pytest.mark.parametrize("metric", [int, float, np.ndarray])
+def test_classes_are_no_metrics(metric):
+    message = f"metric is the class {metric.__name__}; give a name, such as 'euclidean', or a fun"
+    with pytest.raises(TypeError, match=message):
+        nearest_neighbors(np.eye(3), 1, metric=metric)
+    with pytest.raises(TypeError, match=message):
+        pair_distances(np.eye(3), metric=metric)
 
 
 def test_unknown_metric_lists_the_known():
