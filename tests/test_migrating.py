@@ -1,5 +1,6 @@
 """The tables of doc/migrating.md: nothing of theirs is missing, what they name of ours is there."""
 
+import importlib
 import inspect
 import re
 import warnings
@@ -220,6 +221,43 @@ def test_the_error_for_a_foreign_argument_of_embed_says_what_the_table_says():
     for theirs, ours in (("eps", "tol"), ("print_every", "callbacks")):
         with pytest.raises(TypeError, match=rf"MDE.embed\(\) .*'{theirs}': use {ours}\."):
             problem.embed(**{theirs: 1})
+
+
+def test_the_page_says_where_functions_are():
+    (sentence,) = re.findall(r"^Where they are: (.*?)\n\n", PAGE.read_text("utf-8"), re.S | re.M)
+    *parts, rest = sentence.split(";")
+    assert code(rest) == ["skmde"]
+    places = {name: code(part)[-1] for part in parts for name in code(part)[:-1]}
+    for row in ROWS:
+        if row.table != "pymde":
+            continue
+        for name in (text.split("(")[0].split(".")[0] for text in code(row.ours[0])):
+            value = getattr(importlib.import_module(places.pop(name, "skmde")), name)
+            assert value is OUR_FUNCTIONS[name]
+    assert not places
+
+
+def test_the_first_parameter_is_as_the_page_says():
+    assert UMAP_PARAMETERS.split()[0] == "n_neighbors"
+    assert skmde.PreserveNeighbors(15).n_components == 15
+    for name in OF_SCIKIT_LEARN:
+        first = inspect.signature(getattr(sklearn.manifold, name)).parameters
+        by_position = [key for key, value in first.items() if value.kind != value.KEYWORD_ONLY]
+        assert by_position in ([], ["n_components"])
+
+
+def test_turns_and_dissimilar_pairs_are_as_the_page_says():
+    # pymde.rotate(X, torch.tensor(90.0)) gives [[0, -1]], and for angles about the axes of space
+    # what the last line has
+    np.testing.assert_allclose(skmde.metrics.rotate([[1.0, 0.0]], -90.0), [[0.0, -1.0]], atol=1e-15)
+    np.testing.assert_allclose(
+        skmde.metrics.rotate(np.eye(3), [10, 20, 30]),
+        [[0.814, 0.470, -0.342], [-0.441, 0.883, 0.163], [0.379, 0.018, 0.925]],
+        atol=1e-3,
+    )
+    n_items, edges, n_pairs = 5, [[0, 1], [2, 3]], 8  # in the order of theirs
+    found = skmde.preprocessing.sample_dissimilar(n_items, n_pairs, edges)
+    assert len(found) == 8 and not {(0, 1), (2, 3)} & set(map(tuple, found.tolist()))
 
 
 def untied():
