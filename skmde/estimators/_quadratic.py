@@ -400,6 +400,10 @@ class QuadraticMDE(BaseEmbedding):
     def _check_parameters(self):
         """What scikit-learn's check of one parameter at a time cannot see."""
         super()._check_parameters()
+        if isinstance(self.kernel, type):
+            raise ValueError(
+                f"kernel must be a name, or a function of two rows; got the type {self.kernel!r}."
+            )
         if self._is("precomputed") and self.weights in _NOT_OF_DISTANCES:
             advice = {
                 "kernel_pca": "Use kernel='precomputed' for a matrix of inner products.",

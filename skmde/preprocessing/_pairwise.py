@@ -78,8 +78,10 @@ class AllPairsMetric(RowSearch):
         metric = for_sklearn(self.metric)
         try:
             block = pairwise_distances(queries, rows, metric=metric, **self.metric_params)
-        except TypeError as error:
-            if callable(metric):
+        except Exception as error:
+            # a function of pynndescent's, which is compiled, raises numba's errors
+            by_name = not callable(self.metric) and (callable(metric) or type(error) is TypeError)
+            if not by_name:
                 raise
             kind = "sparse" if sp.issparse(queries) else "dense"
             reason = str(error).splitlines()[0]

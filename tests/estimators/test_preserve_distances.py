@@ -1095,3 +1095,8 @@ def test_unseen_rows_among_parts_without_a_pair_between_them(metric, max_anchors
         apart = np.linalg.norm(estimator.transform(unseen) - estimator.embedding_, axis=1)
         assert apart[paired].max() < 0.002
         assert estimator.score(unseen[paired]) > -1e-4
+
+
+def test_parameters_that_a_metric_of_pynndescent_does_not_have():
+    with pytest.raises(ValueError, match=r"metric='hellinger' cannot be had .*'foo': 1"):
+        fit(np.abs(X100), metric="hellinger", metric_params={"foo": 1})

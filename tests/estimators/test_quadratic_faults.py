@@ -448,6 +448,8 @@ def test_components_of_sparse_rows_far_from_the_origin(X, monkeypatch):
 def test_kernels_are_named(X):
     with pytest.raises(ValueError, match=r"The 'kernel' parameter .*'rbf'.*Got 'gaussian'"):
         QuadraticMDE(weights="kernel_pca", kernel="gaussian").fit(X)
+    with pytest.raises(ValueError, match="kernel must be a name.*got the type"):
+        QuadraticMDE(weights="kernel_pca", kernel=int).fit(X)
 
 
 @pytest.mark.parametrize("stored", [7.0, np.inf])
