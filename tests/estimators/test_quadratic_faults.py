@@ -448,7 +448,7 @@ def test_components_of_sparse_rows_far_from_the_origin(X, monkeypatch):
 def test_kernels_are_named(X):
     with pytest.raises(ValueError, match=r"The 'kernel' parameter .*'rbf'.*Got 'gaussian'"):
         QuadraticMDE(weights="kernel_pca", kernel="gaussian").fit(X)
-    with pytest.raises(ValueError, match="kernel must be a name.*got the type"):
+    with pytest.raises(ValueError, match=r"kernel must be a name.*got the type"):
         QuadraticMDE(weights="kernel_pca", kernel=int).fit(X)
 
 
