@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 
 from skmde.constraints import Anchored
 from skmde.estimators._base import as_host_array
@@ -108,7 +109,10 @@ class CountedSamples:
         if self.items is None:
             return places
         shape = self.n_samples, places.shape[1]
-        everywhere = places.new_empty(shape) if hasattr(places, "new_empty") else np.empty(shape)
+        if isinstance(places, torch.Tensor):
+            everywhere = places.new_empty(shape)
+        else:
+            everywhere = np.empty(shape, places.dtype)
         everywhere[:] = places.mean(0)
         everywhere[self.items] = places
         return everywhere

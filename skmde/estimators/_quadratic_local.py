@@ -18,7 +18,7 @@ from skmde.core.laplacian import part_contrasts
 from skmde.core.spectral import QuadraticForm
 from skmde.estimators._quadratic_weights import (
     QuadraticProblem,
-    _check_pairs,
+    check_pairs,
     lifted,
     with_twins,
 )
@@ -53,7 +53,7 @@ class LocallyLinearProblem(QuadraticProblem):
         self.graph = sp.csr_array(sp.diags_array(L.diagonal(), format="csr") - L)
         self.graph.eliminate_zeros()
         self.graph.sort_indices()
-        _check_pairs(self.graph)
+        check_pairs(self.graph)
         self.n_pairs = self.graph.nnz // 2
         _, labels = connected_components(self.graph)
         ones = np.ones(n)

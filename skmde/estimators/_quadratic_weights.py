@@ -91,7 +91,7 @@ class LaplacianProblem(QuadraticProblem):
         self._neighbors = neighbors
         self.graph = neighbor_graph(neighbors.indices, neighbors.distances)
         self.n_items = neighbors.n_items
-        _check_pairs(self.graph)
+        check_pairs(self.graph)
         self.n_pairs = self.graph.nnz // 2
         self.form, self.separating, self._divisors = graph_form(
             self.graph, n_components, normalized, n_jobs
@@ -126,7 +126,7 @@ class GivenWeightsProblem(QuadraticProblem):
     def __init__(self, X, n_components, n_jobs):
         self.graph = symmetric_weights(X)
         self.n_items = self.graph.shape[0]
-        _check_pairs(self.graph)
+        check_pairs(self.graph)
         self.n_pairs = self.graph.nnz // 2
         self.form, self.separating, _ = graph_form(self.graph, n_components, False, n_jobs)
         self._known = KnownRows(X)
@@ -224,7 +224,7 @@ def symmetric_weights(X):
     return mirrored
 
 
-def _check_pairs(graph):
+def check_pairs(graph):
     if graph.nnz == 0:
         raise ValueError(
             "No two samples have a weight other than 0, so there is nothing to embed by. Give "

@@ -65,9 +65,13 @@ def test_samples_of_weight_0_are_not_there(kind):
     np.testing.assert_array_equal(again.transform(unseen), weighted.transform(unseen))
 
 
-def test_they_have_the_place_that_transform_gives_them():
-    estimator = fit()
-    np.testing.assert_array_equal(estimator.transform(X), estimator.embedding_)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_they_have_the_place_that_transform_gives_them(dtype):
+    estimator = fit(X.astype(dtype))
+    np.testing.assert_array_equal(
+        estimator.transform(X.astype(dtype)), estimator.embedding_, strict=True
+    )
+    assert estimator.embedding_.dtype == dtype
 
 
 def test_parameters_with_an_entry_for_each_sample():
