@@ -158,6 +158,20 @@ def test_while_it_is_fitted_again_it_answers_as_before(case):
     assert not np.allclose(case.ask(estimator, UNSEEN), expected)
 
 
+@over(iterated)
+def test_what_a_callback_writes_to_the_estimator_is_kept(case):
+    def write(state):
+        estimator.seen = state.iteration
+        estimator.set_params(n_jobs=1)
+
+    estimator = case.make(callbacks=[write], **iterated(case))
+    estimator.fit(X, case.y(X))
+    assert estimator.seen == estimator.n_iter_
+    assert estimator.n_jobs == 1
+    plain = case.make(**iterated(case)).fit(X, case.y(X))
+    np.testing.assert_array_equal(case.found(estimator), case.found(plain))
+
+
 # Disks
 
 

@@ -63,8 +63,8 @@ class InputMixin:
 
         Until then, the estimator answers as it did before: in other threads, and in callbacks.
         """
-        fitted = object.__new__(type(self))
-        fitted.__dict__.update(self.__dict__)
+        before, fitted = dict(self.__dict__), object.__new__(type(self))
+        fitted.__dict__.update(before)
         try:
             with cpu_by_default():
                 yield fitted
@@ -76,7 +76,15 @@ class InputMixin:
             running = {name: value for name, value in vars(fitted).items() if "callback" in name}
             self.__dict__.update(running)
             raise
-        self.__dict__ = fitted.__dict__
+        # what a callback wrote, and the fit did not
+        absent = object()
+        written = {
+            name: value
+            for name, value in self.__dict__.items()
+            if value is not before.get(name, absent)
+            and vars(fitted).get(name, absent) is before.get(name, absent)
+        }
+        self.__dict__ = {**vars(fitted), **written}
 
     def _checked_input(self, X):
         """X as `fit` takes it, checked; a networkx graph as a sparse matrix."""
