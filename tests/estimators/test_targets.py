@@ -103,7 +103,11 @@ def test_numbers_of_other_types_are_labels(kind):
         AnchoredClassifier().fit(X, [1, 2, Decimal("inf")] * 20)
 
 
-@pytest.mark.parametrize("label", [pd.Timestamp("2020"), ("a", 1), frozenset("ab")], ids=repr)
+@pytest.mark.parametrize(
+    "label",
+    [pd.Timestamp("2020"), ("a", 1), frozenset("ab")],
+    ids=["timestamp", "tuple", "frozenset"],
+)
 def test_labels_of_types_that_are_none_are_named(label):
     y = np.full(60, 1, dtype=object)
     y[5] = label
