@@ -117,6 +117,20 @@ class SolverState:
 Callback = Callable[[SolverState], "bool | None"]
 
 
+def in_units(
+    callbacks: Iterable[Callback],
+    places: Callable[[torch.Tensor], torch.Tensor],
+    value: float = 1.0,
+    norm: float = 1.0,
+) -> list[Callback]:
+    """Callbacks that see states in other units; see :meth:`SolverState.in_units`."""
+
+    def seeing(callback: Callback) -> Callback:
+        return lambda state: callback(state.in_units(places, value, norm))
+
+    return [seeing(callback) for callback in callbacks]
+
+
 def asks_to_stop(callbacks: Iterable[Callback], state: SolverState) -> bool:
     """Whether a callback returned True; each is called, whatever the others say."""
     answers = [callback(state) for callback in callbacks]

@@ -35,6 +35,7 @@ from skmde.estimators._base import (
     output_dtype,
     stage,
 )
+from skmde.estimators._blocks import count_rows
 from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._growing import GrowingMixin
 from skmde.estimators._init import check_not_wild, checked_start, separate_coincident
@@ -343,7 +344,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         n_threads = count_threads(self.n_jobs)
         self._check_parameters()
         X = self._checked_input(X)
-        n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
+        n = count_rows(X)
         name = f"This {type(self).__name__} estimator"
         anchors, values = known_places(y, anchors, anchor_values, n, self.n_components, name)
         with stage("pairs"):
@@ -388,7 +389,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             further = (X, rng) if isinstance(self._functions, Loss) else (X,)
             pairs = self._pairs.extended(*further)
             problem = AnchoredProblem(
-                len(old) + (len(X[0]) if isinstance(X, tuple) else X.shape[0]),
+                len(old) + count_rows(X),
                 *self._terms(pairs, self._functions, random_state),
                 anchors=np.arange(len(old)),
                 values=old.astype(np.float64),

@@ -21,6 +21,7 @@ from skmde._sklearn_compat import (
 from skmde._typing import Data, Device, Metric, Parameters, RandomState
 from skmde.estimators._anchored import AnchoredMDE
 from skmde.estimators._base import InputMixin
+from skmde.estimators._blocks import count_rows
 from skmde.estimators._fit_callbacks import FitCallbacksMixin
 from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._labels import known_labels
@@ -195,7 +196,7 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
             )
         X = self._checked_input(X)
         self._fit_callbacks(X, None)  # a task without iterations that can be told
-        labelled, labels = known_labels(y, len(X[0]) if isinstance(X, tuple) else X.shape[0])
+        labelled, labels = known_labels(y, count_rows(X))
         self.classes_, codes = np.unique(labels, return_inverse=True)
         estimator = AnchoredMDE(
             n_neighbors=self.n_neighbors,

@@ -28,6 +28,7 @@ from skmde.core.anchored_quadratic import loose_items, place_quadratic
 from skmde.core.edges import EdgeList
 from skmde.core.objective import Objective
 from skmde.core.rescaled import Rescaled
+from skmde.core.result import in_units
 from skmde.core.solve import solve
 from skmde.estimators._original_distances import root_mean_square
 from skmde.losses import SquaredLoss
@@ -275,9 +276,7 @@ class AnchoredProblem:
             objective,
             Anchored(self._fixed, Z[self._fixed]),
             Z,
-            callbacks=[
-                lambda state, f=f: f(state.in_units(seen, values, norms)) for f in callbacks
-            ],
+            callbacks=in_units(callbacks, seen, values, norms),
             **options,
         )
         history = result.history.as_arrays()

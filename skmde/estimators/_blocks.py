@@ -8,6 +8,11 @@ _ENTRIES = 1 << 22  # of a block's table of distances
 _FEWEST_ROWS = 64
 
 
+def count_rows(X):
+    """Number of rows of an array, a sparse matrix, or a pair of tables."""
+    return len(X[0]) if isinstance(X, tuple) else X.shape[0]
+
+
 def blocks_of_rows(X, n_columns):
     """X in blocks of rows, of which a table with so many columns takes little memory.
 
@@ -23,7 +28,7 @@ def blocks_of_rows(X, n_columns):
     block : same type as X
         A csr_array or csr_matrix where X is sparse and there is more than one.
     """
-    n_rows = len(X[0]) if isinstance(X, tuple) else X.shape[0]
+    n_rows = count_rows(X)
     size = max(_FEWEST_ROWS, _ENTRIES // n_columns)
     if n_rows <= size:
         yield X

@@ -17,6 +17,7 @@ from skmde._threads import count_threads
 from skmde._typing import Callbacks, Data, Device, LossLike, Metric, Parameters, RandomState
 from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.problem import MDE
+from skmde.core.result import in_units
 from skmde.estimators._anchored_problem import AnchoredProblem
 from skmde.estimators._base import (
     BaseEmbedding,
@@ -319,12 +320,9 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
                     X, lambda places: {"embedding_": places.astype(output_dtype(X))}
                 )
             )
-            options["callbacks"] = [
-                lambda state, f=f: f(
-                    state.in_units(lambda Z: unit * Z.double(), factor, factor / unit)
-                )
-                for f in options["callbacks"]
-            ]
+            options["callbacks"] = in_units(
+                options["callbacks"], lambda Z: unit * Z.double(), factor, factor / unit
+            )
             embedding = problem.embed(scaled(start, scale / unit, dtype), **options)
             errors = problem.average_distortion(distortion="squared")
             squares = problem.average_distortion(distortion=Quadratic())

@@ -17,6 +17,7 @@ from skmde._threads import count_threads
 from skmde._typing import Callbacks, Data, Device, Metric, Parameters, PenaltyLike, RandomState
 from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.problem import MDE
+from skmde.core.result import in_units
 from skmde.estimators._anchored_problem import AnchoredProblem
 from skmde.estimators._base import (
     BaseEmbedding,
@@ -25,6 +26,7 @@ from skmde.estimators._base import (
     output_dtype,
     stage,
 )
+from skmde.estimators._blocks import count_rows
 from skmde.estimators._counted import CountedSamples
 from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._growing import GrowingMixin
@@ -306,7 +308,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         attract, repel, constraint = self._problem_parts()
         with stage("neighbors"):
             X = given = self._checked_input(X)
-            n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
+            n = count_rows(X)
             self._check_size(n, constraint)
             anchors = constraint.anchors if isinstance(constraint, Anchored) else ()
             counted = CountedSamples(n, sample_weight, as_host_array(anchors))
@@ -371,10 +373,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
                 self._fit_callbacks(given, lambda places: {"embedding_": places.astype(dtype)})
             )
             if counted.items is not None:
-                options["callbacks"] = [
-                    lambda state, f=f: f(state.in_units(counted.spread, 1.0, 1.0))
-                    for f in options["callbacks"]
-                ]
+                options["callbacks"] = in_units(options["callbacks"], counted.spread)
             embedding = problem.embed(start, **options)
         embedding = embedding.cpu()
         if isinstance(constraint, Anchored):
@@ -394,7 +393,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         self._check_parameters()
         old = self.embedding_
         with stage("neighbors"):
-            counted = self._counted.with_further(len(X[0]) if isinstance(X, tuple) else X.shape[0])
+            counted = self._counted.with_further(count_rows(X))
             given = counted.columns(X) if self._is_precomputed() else X
             neighbors = self._neighbors.extended(given)
         with stage("edges"):

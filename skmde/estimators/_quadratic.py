@@ -21,7 +21,7 @@ from skmde.core.progress import progress_bar
 from skmde.core.result import SolverState, asks_to_stop
 from skmde.core.spectral import SOLVERS, WATCHED, bottom, choose_solver, fix_signs
 from skmde.estimators._base import BaseEmbedding, as_output, stage
-from skmde.estimators._blocks import blocks_of_rows
+from skmde.estimators._blocks import blocks_of_rows, count_rows
 from skmde.estimators._foreign_names import names_ours
 from skmde.estimators._quadratic_gram import (
     AllPaths,
@@ -422,7 +422,7 @@ class QuadraticMDE(BaseEmbedding):
     def _training(self, X):
         """X, checked, and the number of samples."""
         X = self._checked_input(X)
-        n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
+        n = count_rows(X)
         self._check_size(n, Centered())  # columns that find no room are zero
         return X, n
 
