@@ -125,7 +125,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="of the circuit")
     args = parser.parse_args()
 
-    figure = Figure(figsize=(16, 4.6), layout="constrained")
+    figure = Figure(figsize=(16, 5), layout="constrained")
     axes = figure.subplots(1, 4)
     wires, pads, places = netlist(seed=args.seed)
     for ax, penalty in zip(axes, ("quadratic", "cubic", Huber(0.1)), strict=False):
