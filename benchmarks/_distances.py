@@ -48,7 +48,7 @@ class SkmdePaths:
     """``params``: those of shortest_paths."""
 
     def __init__(self, spec, clock):
-        from skmde.preprocessing.paths import shortest_paths
+        from skmde.preprocessing.graphs.shortest_paths import shortest_paths
 
         self.function = shortest_paths
         self.params = {"random_state": spec["seed"], **spec["params"]}

@@ -21,8 +21,8 @@ def spectral_problem(n, m, edges):
 
 
 def spectral_solve(problem, start, n_iter):
-    from skmde._threads import count_threads
-    from skmde.core.laplacian import laplacian_embedding
+    from skmde._utils.threads import count_threads
+    from skmde.core.spectral.laplacian import laplacian_embedding
 
     graph, m, mde = problem
     began = time.perf_counter()

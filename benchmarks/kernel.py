@@ -33,10 +33,10 @@ import numpy as np
 import torch
 from scipy.spatial import cKDTree
 
-from skmde._threads import run_pieces
-from skmde.core.all_pairs import AllPairs, AllPairsObjective
-from skmde.core.edges import EdgeList
-from skmde.core.objective import Objective
+from skmde._utils.threads import run_pieces
+from skmde.core.objectives.all_pairs import AllPairs, AllPairsObjective
+from skmde.core.objectives.edge_term import Objective
+from skmde.core.objectives.edges import EdgeList
 from skmde.losses import LOSSES
 from skmde.penalties import PENALTIES, Barrier
 

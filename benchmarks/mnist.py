@@ -119,7 +119,7 @@ def run_all(
 _COMPILATION = """
 import sys, time
 import numpy as np
-from skmde.preprocessing.neighbors import nearest_neighbors
+from skmde.preprocessing.neighbors.search import nearest_neighbors
 X = np.load(sys.argv[1])[:5000].astype(np.float32)
 seconds = []
 for _ in range(2):

@@ -48,7 +48,7 @@ def judge_of(edges: np.ndarray, n: int, count: int) -> layouts.Judge:
     import scipy.sparse
     from scipy.sparse.csgraph import dijkstra
 
-    from skmde.preprocessing.paths import shortest_paths
+    from skmde.preprocessing.graphs.shortest_paths import shortest_paths
 
     graph = scipy.sparse.csr_array((np.ones(len(edges)), edges.T), shape=(n, n))
     found = shortest_paths(graph, max_pairs=count, random_state=12345)

@@ -88,8 +88,8 @@ def errors(found: np.ndarray, precise: np.ndarray) -> dict[str, Any]:
 
 
 def mnist(args: Any, folder: Path) -> dict[str, Any]:
-    from skmde.preprocessing.neighbors import nearest_neighbors
-    from skmde.preprocessing.weights import neighbor_graph
+    from skmde.preprocessing.graphs.weights import neighbor_graph
+    from skmde.preprocessing.neighbors.search import nearest_neighbors
 
     X = common.mnist(args.data)[0].astype(np.float32)
     paths = {}

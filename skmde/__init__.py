@@ -13,12 +13,12 @@ __version__ = "0.1.0.dev0"
 # Where each public name lives. The block under TYPE_CHECKING says the same to type checkers and
 # editors, which do not run __getattr__; tests/test_package.py holds the two together.
 _EXPORTS = {
-    "skmde._distortion": ("Loss", "Penalty"),
-    "skmde._scvi": ("mde",),
-    "skmde._show_versions": ("show_versions",),
+    "skmde.functions.base": ("Loss", "Penalty"),
+    "skmde.estimators._mde_function": ("mde",),
+    "skmde._utils.show_versions": ("show_versions",),
     "skmde.constraints": ("Anchored", "Centered", "Constraint", "Standardized"),
     "skmde.core.problem": ("MDE",),
-    "skmde.core.result": ("SolveResult",),
+    "skmde.core.solvers.result": ("SolveResult",),
     "skmde.estimators": (
         "AnchoredClassifier",
         "AnchoredMDE",
@@ -78,9 +78,7 @@ if TYPE_CHECKING:
         persistence as persistence,
         preprocessing as preprocessing,
     )
-    from skmde._distortion import Loss as Loss, Penalty as Penalty
-    from skmde._scvi import mde as mde
-    from skmde._show_versions import show_versions as show_versions
+    from skmde._utils.show_versions import show_versions as show_versions
     from skmde.constraints import (
         Anchored as Anchored,
         Centered as Centered,
@@ -88,7 +86,7 @@ if TYPE_CHECKING:
         Standardized as Standardized,
     )
     from skmde.core.problem import MDE as MDE
-    from skmde.core.result import SolveResult as SolveResult
+    from skmde.core.solvers.result import SolveResult as SolveResult
     from skmde.estimators import (
         AnchoredClassifier as AnchoredClassifier,
         AnchoredMDE as AnchoredMDE,
@@ -96,7 +94,9 @@ if TYPE_CHECKING:
         PreserveNeighbors as PreserveNeighbors,
         QuadraticMDE as QuadraticMDE,
     )
+    from skmde.estimators._mde_function import mde as mde
     from skmde.exceptions import ConvergenceWarning as ConvergenceWarning
+    from skmde.functions.base import Loss as Loss, Penalty as Penalty
     from skmde.losses import (
         AbsoluteLoss as AbsoluteLoss,
         CubicLoss as CubicLoss,

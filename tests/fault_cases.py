@@ -181,7 +181,7 @@ CASES = {
         pairs_are_neighbors=False,
         along=lambda Y: Y[:, 0],
         pairs=lambda fitted: np.argwhere(np.triu(np.ones((len(fitted.embedding_),) * 2), 1)),
-        memory="skmde.estimators._quadratic_gram.physical_memory",
+        memory="skmde.estimators.spectral.gram.physical_memory",
     ),
     "AnchoredMDE": Case(
         AnchoredMDE(random_state=0),

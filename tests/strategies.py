@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 
 import skmde
 from skmde import penalties
-from skmde.losses import NAMED as LOSSES
+from skmde.functions.registry import NAMED_LOSSES as LOSSES
 from skmde.penalties import PENALTIES
 
 N_UNSEEN = 4

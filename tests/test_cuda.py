@@ -9,7 +9,7 @@ from skmde import MDE, Anchored, PreserveDistances, PreserveNeighbors
 from skmde.losses import LOSSES
 from skmde.metrics import trustworthiness
 from skmde.penalties import PENALTIES, Barrier
-from skmde.preprocessing.neighbors import nearest_neighbors
+from skmde.preprocessing.neighbors.search import nearest_neighbors
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 

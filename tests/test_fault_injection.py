@@ -248,7 +248,7 @@ elif sys.argv[1] == "PreserveDistances":
     PreserveDistances(callbacks=[lambda state: print(flush=True)], **forever).fit(X)
 elif sys.argv[1] == "paths":  # by processes, which are told from the first searches on
     import contextlib
-    from skmde.preprocessing import paths
+    from skmde.preprocessing.graphs import shortest_paths as paths
     paths._progress = lambda *args: contextlib.nullcontext(lambda count: print(flush=True))
     X = np.random.default_rng(0).standard_normal((20_000, 5))
     PreserveDistances(n_neighbors=10, max_pairs=10**5, **forever).fit(X)

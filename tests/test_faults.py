@@ -28,9 +28,8 @@ from sklearn.preprocessing import StandardScaler
 
 import skmde
 from skmde import Anchored
-from skmde._distortion import resolve_loss, resolve_penalty
-from skmde.losses import NAMED as LOSSES
-from skmde.penalties import NAMED as PENALTIES
+from skmde.functions.registry import NAMED_LOSSES as LOSSES, resolve_loss, resolve_penalty
+from skmde.penalties import PENALTIES
 
 RNG = np.random.default_rng(0)
 X60 = RNG.standard_normal((60, 5))
@@ -557,7 +556,7 @@ def test_row_36_more_rows_than_training(case, monkeypatch):
     assert_finite(answer, 700)
     np.testing.assert_allclose(answer[690:], case.ask(fitted(case), many[690:]), rtol=0, atol=1e-7)
     # in blocks, whatever the kind of input
-    monkeypatch.setattr(skmde.estimators._blocks, "_ENTRIES", 1)
+    monkeypatch.setattr(skmde._utils.rows, "_ENTRIES", 1)
     np.testing.assert_allclose(case.ask(fitted(case), many), answer, rtol=0, atol=1e-7)
     sparse = sp.coo_array(np.where(np.abs(many) > 0.5, many, 0.0))
     np.testing.assert_allclose(

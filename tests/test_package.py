@@ -74,7 +74,7 @@ def test_imports_are_allowed_in_this_file(path):
         for name in _imported_names(ast.walk(tree))
         if name.startswith("sklearn.") and any(part.startswith("_") for part in name.split("."))
     ]
-    assert private == [] or path.name == "_sklearn_compat.py"
+    assert private == [] or path.name == "sklearn_compat.py"
 
     # Optional packages, and matplotlib with them, are imported inside the functions that need them.
     optional = {"faiss", "matplotlib", "pandas", "polars", "tqdm"}

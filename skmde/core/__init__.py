@@ -1,4 +1,1 @@
-"""The solver: edge lists, objective, projected L-BFGS, and the problem class built on them.
-
-Nothing here knows scikit-learn or the estimators.
-"""
+"""The problem and its solvers, on torch tensors and compiled kernels; no scikit-learn."""

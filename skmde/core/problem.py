@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from skmde._device import cpu_by_default, resolve_device
-from skmde._distortion import Penalty, resolve_loss, resolve_penalty
-from skmde._foreign_names import answering
-from skmde._reductions import dot
-from skmde._threads import count_threads
+from skmde._linalg.reductions import dot
+from skmde._utils.device import cpu_by_default, resolve_device
+from skmde._utils.renamed_arguments import answering
+from skmde._utils.threads import count_threads
 from skmde.constraints import Centered, Constraint, resolve_constraint
-from skmde.core.all_pairs import AllPairs, AllPairsObjective
-from skmde.core.edges import Distortion, EdgeList
-from skmde.core.objective import Edges, Objective, distances, distortions
-from skmde.core.result import SolveResult, SolverState
-from skmde.core.solve import solve
+from skmde.core.objectives.all_pairs import AllPairs, AllPairsObjective
+from skmde.core.objectives.edge_term import Edges, Objective, distances, distortions
+from skmde.core.objectives.edges import Distortion, EdgeList
+from skmde.core.solvers.base import solve
+from skmde.core.solvers.result import SolveResult, SolverState
+from skmde.functions.base import Penalty
+from skmde.functions.registry import resolve_loss, resolve_penalty
 
 
 class MDE:

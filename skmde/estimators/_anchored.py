@@ -11,11 +11,22 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from skmde._device import cpu_by_default, resolve_device
-from skmde._distortion import Loss, Penalty, resolve_loss, resolve_penalty
-from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
-from skmde._threads import count_threads
-from skmde._typing import (
+from skmde._utils.device import cpu_by_default, resolve_device
+from skmde._utils.rows import count_rows
+from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
+from skmde._utils.threads import count_threads
+from skmde.core.anchored_problem import AnchoredProblem
+from skmde.core.placement.by_neighbors import place
+from skmde.estimators.base.embedding import (
+    BaseEmbedding,
+    as_host_array,
+    as_output,
+    output_dtype,
+    stage,
+)
+from skmde.estimators.base.extension import GrowingMixin
+from skmde.estimators.base.peer_arguments import names_ours
+from skmde.estimators.base.typing import (
     Callbacks,
     Data,
     Device,
@@ -25,28 +36,16 @@ from skmde._typing import (
     PenaltyLike,
     RandomState,
 )
-from skmde.estimators._anchored_pairs import DistancePairs, WeightedPairs
-from skmde.estimators._anchored_problem import AnchoredProblem
-from skmde.estimators._anchored_start import distance_start, random_start
-from skmde.estimators._base import (
-    BaseEmbedding,
-    as_host_array,
-    as_output,
-    output_dtype,
-    stage,
-)
-from skmde.estimators._blocks import count_rows
-from skmde.estimators._foreign_names import names_ours
-from skmde.estimators._growing import GrowingMixin
-from skmde.estimators._init import check_not_wild, checked_start, separate_coincident
-from skmde.estimators._known_places import known_places
-from skmde.estimators._neighbor_pairs import NeighborPairs
-from skmde.estimators._original_distances import original_distances
-from skmde.estimators._repulsion import weighted_pairs
-from skmde.estimators._transform import place
-from skmde.losses import NAMED
-from skmde.penalties import PENALTIES
-from skmde.preprocessing.neighbors import ALGORITHMS
+from skmde.estimators.pairs.anchored import DistancePairs, WeightedPairs
+from skmde.estimators.pairs.distances import original_distances
+from skmde.estimators.pairs.neighbors import NeighborPairs
+from skmde.estimators.pairs.repulsion import weighted_pairs
+from skmde.estimators.samples.anchors import known_places
+from skmde.estimators.starts.anchored import distance_start, random_start
+from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
+from skmde.functions.base import Loss, Penalty
+from skmde.functions.registry import NAMED_LOSSES, PENALTIES, resolve_loss, resolve_penalty
+from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 # Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.
 _N_REPULSIVE = 128
@@ -201,7 +200,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         "attractive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable],
         "repulsive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable, None],
         "repulsive_fraction": [Interval(Real, 0, 1e30, closed="right"), None],
-        "loss": [StrOptions(set(NAMED)), Loss, callable, None],
+        "loss": [StrOptions(set(NAMED_LOSSES)), Loss, callable, None],
         "anchor_weight": [Interval(Real, 0, None, closed="neither"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [str, callable],

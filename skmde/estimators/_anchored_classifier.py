@@ -11,22 +11,22 @@ import torch
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from skmde._sklearn_compat import (
+from skmde._utils.rows import count_rows
+from skmde._utils.sklearn_compat import (
     BaseEstimator,
     Interval,
     StrOptions,
     check_is_fitted,
     fit_context,
 )
-from skmde._typing import Data, Device, Metric, Parameters, RandomState
 from skmde.estimators._anchored import AnchoredMDE
-from skmde.estimators._base import InputMixin
-from skmde.estimators._blocks import count_rows
-from skmde.estimators._fit_callbacks import FitCallbacksMixin
-from skmde.estimators._foreign_names import names_ours
-from skmde.estimators._labels import known_labels
-from skmde.estimators._supervision import checked_sample_weight
-from skmde.preprocessing.neighbors import ALGORITHMS
+from skmde.estimators.base.callbacks import FitCallbacksMixin
+from skmde.estimators.base.embedding import InputMixin
+from skmde.estimators.base.peer_arguments import names_ours
+from skmde.estimators.base.typing import Data, Device, Metric, Parameters, RandomState
+from skmde.estimators.samples.labels import known_labels
+from skmde.estimators.samples.supervision import checked_sample_weight
+from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 
 class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEstimator):

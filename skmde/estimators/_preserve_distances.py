@@ -10,16 +10,18 @@ import numpy as np
 import torch
 from scipy.spatial.distance import cdist
 
-from skmde._device import cpu_by_default, resolve_device
-from skmde._distortion import Loss, resolve_loss
-from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
-from skmde._threads import count_threads
-from skmde._typing import Callbacks, Data, Device, LossLike, Metric, Parameters, RandomState
+from skmde._linalg.principal import principal_scores
+from skmde._linalg.scaling import root_mean_square, scaled
+from skmde._utils.device import cpu_by_default, resolve_device
+from skmde._utils.rows import blocks_of_rows
+from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
+from skmde._utils.threads import count_threads
 from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
+from skmde.core.anchored_problem import AnchoredProblem
+from skmde.core.placement.by_distances import place_by_distances
 from skmde.core.problem import MDE
-from skmde.core.result import in_units
-from skmde.estimators._anchored_problem import AnchoredProblem
-from skmde.estimators._base import (
+from skmde.core.solvers.result import in_units
+from skmde.estimators.base.embedding import (
     BaseEmbedding,
     as_host_array,
     as_output,
@@ -27,30 +29,32 @@ from skmde.estimators._base import (
     physical_memory,
     stage,
 )
-from skmde.estimators._blocks import blocks_of_rows
-from skmde.estimators._distance_start import (
+from skmde.estimators.base.extension import GrowingMixin
+from skmde.estimators.base.peer_arguments import names_ours
+from skmde.estimators.base.typing import (
+    Callbacks,
+    Data,
+    Device,
+    LossLike,
+    Metric,
+    Parameters,
+    RandomState,
+)
+from skmde.estimators.pairs.distances import RowDistances, original_distances
+from skmde.estimators.pairs.pair_weights import weighted_pairs
+from skmde.estimators.starts.distances import (
     filled_out,
     landmark_start,
     sized,
     sized_if_wild,
 )
-from skmde.estimators._foreign_names import names_ours
-from skmde.estimators._growing import GrowingMixin
-from skmde.estimators._init import check_not_wild, checked_start, separate_coincident
-from skmde.estimators._original_distances import (
-    RowDistances,
-    original_distances,
-    root_mean_square,
-    scaled,
-)
-from skmde.estimators._pair_weights import weighted_pairs
-from skmde.estimators._pca import principal_scores
-from skmde.estimators._transform_distances import place_by_distances
-from skmde.losses import NAMED
-from skmde.penalties import Quadratic
-from skmde.preprocessing.graphs import pack_components
-from skmde.preprocessing.neighbors import ALGORITHMS
-from skmde.preprocessing.sampling import all_edges
+from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
+from skmde.functions.base import Loss
+from skmde.functions.powers import Quadratic
+from skmde.functions.registry import NAMED_LOSSES, resolve_loss
+from skmde.preprocessing.graphs.components import pack_components
+from skmde.preprocessing.neighbors.search import ALGORITHMS
+from skmde.preprocessing.pairs.sampling import all_edges
 
 _MAX_ANCHORS = 1000  # training samples that place an unseen one
 _BYTES_PER_PAIR = 30  # at the peak of a fit, at least
@@ -186,7 +190,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "loss": [StrOptions(set(NAMED)), Loss, callable],
+        "loss": [StrOptions(set(NAMED_LOSSES)), Loss, callable],
         "metric": [str, callable],
         "metric_params": [dict, None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],

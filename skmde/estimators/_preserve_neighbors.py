@@ -10,40 +10,48 @@ import numpy as np
 import torch
 from sklearn.neighbors import NearestNeighbors
 
-from skmde._device import cpu_by_default, resolve_device
-from skmde._distortion import Penalty, resolve_penalty
-from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
-from skmde._threads import count_threads
-from skmde._typing import Callbacks, Data, Device, Metric, Parameters, PenaltyLike, RandomState
+from skmde._utils.device import cpu_by_default, resolve_device
+from skmde._utils.random import private_generator
+from skmde._utils.rows import count_rows
+from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
+from skmde._utils.threads import count_threads
 from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
+from skmde.core.anchored_problem import AnchoredProblem
+from skmde.core.placement.by_neighbors import place
 from skmde.core.problem import MDE
-from skmde.core.result import in_units
-from skmde.estimators._anchored_problem import AnchoredProblem
-from skmde.estimators._base import (
+from skmde.core.solvers.result import in_units
+from skmde.estimators.base.embedding import (
     BaseEmbedding,
     as_host_array,
     as_output,
     output_dtype,
     stage,
 )
-from skmde.estimators._blocks import count_rows
-from skmde.estimators._counted import CountedSamples
-from skmde.estimators._foreign_names import names_ours
-from skmde.estimators._growing import GrowingMixin
-from skmde.estimators._init import (
+from skmde.estimators.base.extension import GrowingMixin
+from skmde.estimators.base.peer_arguments import names_ours
+from skmde.estimators.base.typing import (
+    Callbacks,
+    Data,
+    Device,
+    Metric,
+    Parameters,
+    PenaltyLike,
+    RandomState,
+)
+from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors
+from skmde.estimators.pairs.repulsion import weighted_pairs
+from skmde.estimators.samples.counted import CountedSamples
+from skmde.estimators.samples.supervision import target_pairs, with_targets
+from skmde.estimators.starts.neighbors import (
     given_start,
     pca_start,
     quadratic_start,
     random_start,
     separate_coincident,
 )
-from skmde.estimators._neighbor_pairs import NeighborPairs, default_n_neighbors
-from skmde.estimators._repulsion import weighted_pairs
-from skmde.estimators._supervision import target_pairs, with_targets
-from skmde.estimators._transform import place
-from skmde.penalties import PENALTIES
-from skmde.preprocessing._random import private_generator
-from skmde.preprocessing.neighbors import ALGORITHMS
+from skmde.functions.base import Penalty
+from skmde.functions.registry import PENALTIES, resolve_penalty
+from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 # Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.
 _N_REPULSIVE = 128

@@ -12,33 +12,34 @@ import numpy as np
 import torch
 from sklearn.metrics.pairwise import kernel_metrics
 
-from skmde._device import cpu_by_default
-from skmde._sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
-from skmde._threads import count_threads
-from skmde._typing import Callbacks, Data, Metric, Parameters, RandomState
+from skmde._linalg.signs import fix_signs
+from skmde._utils.device import cpu_by_default
+from skmde._utils.rows import blocks_of_rows, count_rows
+from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
+from skmde._utils.threads import count_threads
 from skmde.constraints import Centered, Standardized
-from skmde.core.progress import progress_bar
-from skmde.core.result import SolverState, asks_to_stop
-from skmde.core.spectral import SOLVERS, WATCHED, bottom, choose_solver, fix_signs
-from skmde.estimators._base import BaseEmbedding, as_output, stage
-from skmde.estimators._blocks import blocks_of_rows, count_rows
-from skmde.estimators._foreign_names import names_ours
-from skmde.estimators._quadratic_gram import (
+from skmde.core.solvers.progress import progress_bar
+from skmde.core.solvers.result import SolverState, asks_to_stop
+from skmde.core.spectral.spectrum import SOLVERS, WATCHED, bottom, choose_solver
+from skmde.estimators.base.embedding import BaseEmbedding, as_output, stage
+from skmde.estimators.base.peer_arguments import names_ours
+from skmde.estimators.base.typing import Callbacks, Data, Metric, Parameters, RandomState
+from skmde.estimators.spectral.gram import (
     AllPaths,
     DistanceProblem,
     KernelProblem,
     distance_problem,
 )
-from skmde.estimators._quadratic_local import LocallyLinearProblem
-from skmde.estimators._quadratic_mvu import UnfoldingProblem, import_cvxpy
-from skmde.estimators._quadratic_pca import PrincipalProblem
-from skmde.estimators._quadratic_weights import (
+from skmde.estimators.spectral.laplacian import (
     GivenWeightsProblem,
     LaplacianProblem,
     Neighbors,
 )
+from skmde.estimators.spectral.locally_linear import LocallyLinearProblem
+from skmde.estimators.spectral.principal import PrincipalProblem
+from skmde.estimators.spectral.unfolding import UnfoldingProblem, import_cvxpy
 from skmde.exceptions import ConvergenceWarning
-from skmde.preprocessing.neighbors import ALGORITHMS
+from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 _WEIGHTS = (
     "laplacian",

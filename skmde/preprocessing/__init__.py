@@ -1,22 +1,22 @@
 """From data to edges: neighbours, weights, sampled pairs, graph distances, comparisons."""
 
-from skmde.preprocessing.comparisons import (
+from skmde.preprocessing.graphs.components import connected_components, pack_components
+from skmde.preprocessing.graphs.shortest_paths import ShortestPaths, shortest_paths
+from skmde.preprocessing.graphs.weights import edges_from_graph, neighbor_graph
+from skmde.preprocessing.neighbors.precomputed import precomputed_neighbors, precomputed_queries
+from skmde.preprocessing.neighbors.search import NeighborIndex, nearest_neighbors
+from skmde.preprocessing.pairs.comparisons import (
     deviations_from_rankings,
     neighbors_at_distance_two,
     weights_from_triplets,
 )
-from skmde.preprocessing.distances import pair_distances
-from skmde.preprocessing.graphs import connected_components, pack_components
-from skmde.preprocessing.neighbors import NeighborIndex, nearest_neighbors
-from skmde.preprocessing.paths import ShortestPaths, shortest_paths
-from skmde.preprocessing.precomputed import precomputed_neighbors, precomputed_queries
-from skmde.preprocessing.sampling import (
+from skmde.preprocessing.pairs.distances import pair_distances
+from skmde.preprocessing.pairs.sampling import (
     all_edges,
     deduplicate_edges,
     sample_dissimilar,
     sample_edges,
 )
-from skmde.preprocessing.weights import edges_from_graph, neighbor_graph
 
 __all__ = [
     "NeighborIndex",

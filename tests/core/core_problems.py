@@ -4,8 +4,8 @@ import numpy as np
 import torch
 
 from skmde import Constraint
-from skmde.core.edges import EdgeList
-from skmde.core.objective import Objective, _block
+from skmde.core.objectives.edge_term import Objective, _block
+from skmde.core.objectives.edges import EdgeList
 
 
 class Sphere(Constraint):

@@ -8,6 +8,7 @@ import inspect
 import itertools
 
 from skmde import losses, penalties
+from skmde.functions.registry import NAMED_LOSSES
 
 _ONE = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 _EACH_OF_SEVERAL = (0.4, 1.0, 2.5)
@@ -47,5 +48,5 @@ def _cases(classes, named):
     ]
 
 
-PENALTIES = _cases(penalties.PENALTIES, penalties.NAMED)
-LOSSES = _cases(losses.LOSSES, losses.NAMED)
+PENALTIES = _cases(penalties.PENALTIES, penalties.PENALTIES)
+LOSSES = _cases(losses.LOSSES, NAMED_LOSSES)

@@ -21,10 +21,10 @@ from kernel_cases import LOSSES, PENALTIES
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from skmde import Anchored, Centered, Standardized
-from skmde._distortion import Loss
-from skmde.core import lbfgs
-from skmde.core.history import PairHistory
-from skmde.core.kernels._torch import Incidence
+from skmde.core.kernels.torch_reference import Incidence
+from skmde.core.solvers import lbfgs
+from skmde.core.solvers.history import PairHistory
+from skmde.functions.base import Loss
 
 N = 40
 

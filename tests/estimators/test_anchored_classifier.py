@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
 
 from skmde import AnchoredClassifier
-from skmde.estimators._labels import known_labels
+from skmde.estimators.samples.labels import known_labels
 
 X, TRUTH = make_moons(200, noise=0.05, random_state=0)
 Y = np.full(200, -1)

@@ -17,7 +17,7 @@ from sklearn.neighbors import kneighbors_graph
 
 import skmde
 from skmde import MDE, Anchored, AnchoredMDE, Barrier, Log1p, Power
-from skmde.core.anchored_quadratic import place_quadratic
+from skmde.core.spectral.placement import place_quadratic
 
 ROOT = Path(skmde.__file__).parent.parent
 RNG = np.random.default_rng(0)

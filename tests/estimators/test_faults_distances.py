@@ -26,8 +26,7 @@ from sklearn.utils import get_tags
 
 import skmde
 from skmde import PreserveDistances
-from skmde._distortion import resolve_loss
-from skmde.losses import NAMED
+from skmde.functions.registry import NAMED_LOSSES, resolve_loss
 
 RNG = np.random.default_rng(0)
 X60 = RNG.standard_normal((60, 5))
@@ -72,7 +71,7 @@ KINDS = {
     "callable": (X60, UNSEEN, {"metric": lambda a, b: abs(a - b).max()}),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
-every_loss = pytest.mark.parametrize("loss", NAMED)
+every_loss = pytest.mark.parametrize("loss", NAMED_LOSSES)
 
 
 def fit(X, pair_weights=None, **params):

@@ -37,9 +37,8 @@ from skmde import (
     SquaredLoss,
     Standardized,
 )
-from skmde._distortion import resolve_loss
-from skmde.losses import NAMED
-from skmde.preprocessing.sampling import all_edges
+from skmde.functions.registry import NAMED_LOSSES, resolve_loss
+from skmde.preprocessing.pairs.sampling import all_edges
 
 RNG = np.random.default_rng(0)
 X100 = RNG.standard_normal((100, 6))
@@ -70,7 +69,7 @@ class RelativeLoss(Loss):
         return ((delta - d).abs() / delta.clamp(min=1e-6)) ** self.power
 
 
-EVERY_LOSS = [*NAMED, HuberLoss(0.5), PowerLoss(1.5), squared_function, SquaredModule()]
+EVERY_LOSS = [*NAMED_LOSSES, HuberLoss(0.5), PowerLoss(1.5), squared_function, SquaredModule()]
 EVERY_LOSS += [RelativeLoss()]
 every_loss = pytest.mark.parametrize("loss", EVERY_LOSS, ids=lambda loss: str(loss)[:25])
 
@@ -147,7 +146,7 @@ def test_fitted_attributes_describe_the_problem_and_its_solution(loss, params, w
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
-@pytest.mark.parametrize("loss", NAMED)
+@pytest.mark.parametrize("loss", NAMED_LOSSES)
 def test_euclidean_configurations_are_recovered(loss, m):
     points = RNG.standard_normal((70, m)) * [3.0, 2.0, 1.0][:m]
     D = cdist(points, points)
@@ -668,7 +667,7 @@ FROM_PLANE = {
 
 
 @pytest.mark.parametrize("kind", FROM_PLANE)
-@pytest.mark.parametrize("loss", [*NAMED, squared_function])
+@pytest.mark.parametrize("loss", [*NAMED_LOSSES, squared_function])
 def test_unseen_points_of_a_plane_land_where_they_belong(kind, loss):
     X, unseen, params = FROM_PLANE[kind]
     estimator = fit(X, loss=loss, **params)
@@ -804,7 +803,7 @@ def test_float_dtype_is_kept(dtype, params):
     n=st.integers(2, 15),
     d=st.integers(1, 4),
     m=st.integers(1, 3),
-    loss=st.sampled_from(list(NAMED)),
+    loss=st.sampled_from(list(NAMED_LOSSES)),
     ties=st.booleans(),
     max_pairs=st.integers(1, 120),
     n_neighbors=st.sampled_from([None, 1, 3]),

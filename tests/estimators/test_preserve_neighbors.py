@@ -25,7 +25,7 @@ from skmde import (
     PreserveNeighbors,
     Standardized,
 )
-from skmde.estimators._neighbor_pairs import default_n_neighbors
+from skmde.estimators.pairs.neighbors import default_n_neighbors
 
 RNG = np.random.default_rng(0)
 X100 = RNG.standard_normal((100, 6))

@@ -192,11 +192,11 @@ def test_principal_components_of_any_shape(shape, sparse):
 
 
 def test_principal_components_of_many_features_without_a_matrix_of_them(monkeypatch):
-    from skmde.estimators import _quadratic_pca
+    from skmde.estimators.spectral import principal
 
     X = np.random.default_rng(4).standard_normal((300, 60)) * np.linspace(3, 1, 60)
     expected = QuadraticMDE(2, weights="pca", tol=1e-10).fit_transform(X)
-    monkeypatch.setattr(_quadratic_pca, "_FEW_FEATURES", 10)
+    monkeypatch.setattr(principal, "_FEW_FEATURES", 10)
     found = QuadraticMDE(2, weights="pca", tol=1e-10).fit_transform(X)
     np.testing.assert_allclose(found, expected, atol=1e-7)
 

@@ -385,9 +385,9 @@ def test_too_few_iterations_are_reported(X):
 
 
 def test_matrices_that_would_not_fit_in_memory_are_refused(X, monkeypatch):
-    from skmde.estimators import _quadratic_gram
+    from skmde.estimators.spectral import gram
 
-    monkeypatch.setattr(_quadratic_gram, "physical_memory", lambda: 1e5)
+    monkeypatch.setattr(gram, "physical_memory", lambda: 1e5)
     for weights in ("kernel_pca", "classical_mds", "isomap"):
         with pytest.raises(ValueError, match="all pairs of 90 samples"):
             QuadraticMDE(weights=weights).fit(X)
@@ -437,7 +437,7 @@ def test_components_of_sparse_rows_far_from_the_origin(X, monkeypatch):
         found.transform(sp.csr_array(far[:5])), expected.transform(far[:5]), atol=1e-6
     )
     # too many to be dense, of which rounding would leave noise
-    monkeypatch.setattr("skmde.estimators._quadratic_pca.few_cells", lambda X: False)
+    monkeypatch.setattr("skmde.estimators.spectral.principal.few_cells", lambda X: False)
     with pytest.warns(UserWarning, match="Only 0 eigenvalues are usable"):
         found = QuadraticMDE(weights="pca").fit(sp.csr_array(far))
     np.testing.assert_array_equal(found.embedding_, 0)

@@ -44,7 +44,7 @@ def numeric_gradient(estimator, pairs_only):
     """Of the average distortion, pulls included or not, by what the attributes say."""
     import torch
 
-    from skmde._distortion import resolve_loss, resolve_penalty
+    from skmde.functions.registry import resolve_loss, resolve_penalty
 
     places = torch.tensor(estimator.embedding_, dtype=torch.float64, requires_grad=True)
     i, j = torch.tensor(estimator.edges_.T.astype(np.int64))

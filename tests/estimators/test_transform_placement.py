@@ -6,9 +6,9 @@ import torch
 from labels import label
 from scipy.optimize import minimize
 
-from skmde._distortion import CallablePenalty
-from skmde.estimators._transform import place
+from skmde.core.placement.by_neighbors import place
 from skmde.exceptions import ConvergenceWarning
+from skmde.functions.adapters import CallablePenalty
 from skmde.penalties import (
     Barrier,
     Cubic,

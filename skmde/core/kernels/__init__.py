@@ -1,1 +1,1 @@
-"""Value and gradient of the average distortion: fused loops for the CPU, torch for the rest."""
+"""The compiled loops over pairs of items, and the torch functions that define them."""

@@ -1,0 +1,103 @@
+"""Leading principal components, the same to the last bit for any number of threads.
+
+LAPACK and BLAS share long sums out among threads, so the last bits of a decomposition of the
+data vary with their number. Here sums are taken in a fixed order, and the matrices that LAPACK
+sees are so small that it works on one thread. Data with many samples and many features goes
+through subspace iteration (Halko, Martinsson and Tropp, 2011, algorithm 4.4): from a seeded start,
+with spare directions, and on a sample of the rows if there are many. That is precise enough
+for a starting point.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from skmde._linalg.reductions import gram
+from skmde._linalg.scaling import Scaling
+from skmde._linalg.signs import fix_signs
+
+_SMALL = 64  # features or samples up to which the result is exact
+_SPARE = 10
+_N_ITERATIONS = 12
+_MAX_ENTRIES = 1 << 22  # of the rows that directions are found from
+_BLOCK_ROWS = 4096
+
+
+def principal_scores(X, n_components, rng):
+    """Coordinates of the rows of X along their directions of greatest variance.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+    n_components : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    scores : ndarray of shape (n, n_components), float64
+        Decreasing variance and signs fixed by rule, in units of about the data's spread. Columns
+        beyond the rank of the data are zero, but for rounding.
+    """
+    if sp.issparse(X):
+        X = sp.csr_array(X)
+    scaling = Scaling.fit(X, shift=not sp.issparse(X), scale=True)
+    Z = scaling.apply(_some_rows(X, rng), np.float64)
+    mean = np.asarray(Z.mean(axis=0)).ravel()
+    directions = _directions(Z, mean, n_components, rng)
+    scores = np.zeros((X.shape[0], n_components))
+    for start in range(0, X.shape[0], _BLOCK_ROWS):
+        block = scaling.apply(X[start : start + _BLOCK_ROWS], np.float64)
+        scores[start : start + _BLOCK_ROWS, : directions.shape[1]] = _times(block, mean, directions)
+    return fix_signs(scores)
+
+
+def _some_rows(X, rng):
+    entries = X.nnz if sp.issparse(X) else X.size
+    n_rows = max(256, X.shape[0] * _MAX_ENTRIES // max(entries, 1))
+    if n_rows >= X.shape[0]:
+        return X
+    return X[np.sort(rng.choice(X.shape[0], n_rows, replace=False, shuffle=False))]
+
+
+def _directions(Z, mean, n_components, rng):
+    n, d = Z.shape
+    if d <= _SMALL:
+        basis = np.eye(d)
+    elif n <= _SMALL:
+        basis = _orthonormal(_times_transposed(Z, mean, np.eye(n)))
+    else:
+        basis = _orthonormal(rng.standard_normal((d, n_components + _SPARE)))
+        for _ in range(_N_ITERATIONS):
+            basis = _orthonormal(_times_transposed(Z, mean, _times(Z, mean, basis)))
+    scores = _times(Z, mean, basis)
+    _, vectors = np.linalg.eigh(_gram(scores, scores))
+    return _product(basis, vectors[:, ::-1][:, :n_components])
+
+
+def _times(Z, mean, V):
+    """(Z - mean) V."""
+    product = Z @ V if sp.issparse(Z) else _product(Z, V)
+    return product - _product(mean[None], V)
+
+
+def _times_transposed(Z, mean, Y):
+    """(Z - mean)^T Y."""
+    product = Z.T @ Y if sp.issparse(Z) else _gram(Z, Y)
+    return product - mean[:, None] * Y.sum(axis=0)
+
+
+def _orthonormal(B):
+    """An orthonormal basis of the columns of B; columns beyond its rank are left out."""
+    squared, vectors = np.linalg.eigh(_gram(B, B))
+    kept = squared > 1e-14 * squared[-1]
+    return _product(B, vectors[:, kept] / np.sqrt(squared[kept]))
+
+
+def _product(A, B):
+    return np.einsum("ij,kj->ik", A, np.ascontiguousarray(B.T))
+
+
+def _gram(A, B):
+    return gram(torch.from_numpy(A), torch.from_numpy(np.ascontiguousarray(B))).numpy()

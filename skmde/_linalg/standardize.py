@@ -1,0 +1,252 @@
+"""Projection onto the standardized embeddings, with the same bits for any number of threads.
+
+Monograph, section "Projection onto constraints": for a centred Z = U S V^T of full rank, the
+standardized X (X^T 1 = 0, X^T X / n = I) closest to Z is sqrt(n) U V^T. That is Z S^(-1/2) with
+the m x m matrix S = Z^T Z / n, so nothing larger than m x m is ever decomposed.
+
+S^(-1/2) comes from the coupled Newton-Schulz iteration, which is matrix products only. LAPACK's
+eigendecomposition would do, but its last bits change with the number of threads from m = 60 on,
+and so do those of BLAS products of n x m arrays; here every sum has an order fixed by the shape.
+
+Z has the units of the embedding; S is in float64, the n x m arrays keep their own type.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from skmde._linalg.reductions import column_means, gram
+from skmde._utils.jit import CONTRACT, jit
+
+# Iterations of Newton-Schulz grow by one for each factor of 2.25 in the condition of S. Up to
+# _DIRECT of them (singular values of Z within a factor of about 10), one pass leaves X^T X / n
+# within a few roundings of I; up to _FULL_RANK (a factor of 10^5), a second pass does; beyond
+# that the smallest direction of Z is rounding noise.
+_DIRECT = 12
+_FULL_RANK = 34
+_RIDGE = 1e-12
+_MAX_PASSES = 6
+_SEED = 20210
+
+
+@jit(fastmath=CONTRACT)
+def _affine_rows(x: Any, s: Any, shift: Any, base: Any, add_base: bool) -> Any:
+    n, m = x.shape
+    q = s.shape[1]
+    out = np.empty((n, q), x.dtype)
+    if m == 2 and q == 2:
+        s00, s01, s10, s11 = s[0, 0], s[0, 1], s[1, 0], s[1, 1]
+        t0, t1 = shift[0], shift[1]
+        for r in range(n):
+            x0, x1 = x[r, 0], x[r, 1]
+            out[r, 0] = t0 + x0 * s00 + x1 * s10
+            out[r, 1] = t1 + x0 * s01 + x1 * s11
+        if add_base:
+            for r in range(n):
+                out[r, 0] += base[r, 0]
+                out[r, 1] += base[r, 1]
+        return out
+    for r in range(n):
+        for e in range(q):
+            out[r, e] = base[r, e] + shift[e] if add_base else shift[e]
+    # Four rows by four columns at a time: each row of s that is loaded serves sixteen products.
+    n4, m4 = n - n % 4, m - m % 4
+    for r in range(0, n4, 4):
+        for c in range(0, m4, 4):
+            a0, a1, a2, a3 = x[r, c], x[r, c + 1], x[r, c + 2], x[r, c + 3]
+            b0, b1, b2, b3 = x[r + 1, c], x[r + 1, c + 1], x[r + 1, c + 2], x[r + 1, c + 3]
+            c0, c1, c2, c3 = x[r + 2, c], x[r + 2, c + 1], x[r + 2, c + 2], x[r + 2, c + 3]
+            d0, d1, d2, d3 = x[r + 3, c], x[r + 3, c + 1], x[r + 3, c + 2], x[r + 3, c + 3]
+            for e in range(q):
+                s0, s1, s2, s3 = s[c, e], s[c + 1, e], s[c + 2, e], s[c + 3, e]
+                out[r, e] += a0 * s0 + a1 * s1 + a2 * s2 + a3 * s3
+                out[r + 1, e] += b0 * s0 + b1 * s1 + b2 * s2 + b3 * s3
+                out[r + 2, e] += c0 * s0 + c1 * s1 + c2 * s2 + c3 * s3
+                out[r + 3, e] += d0 * s0 + d1 * s1 + d2 * s2 + d3 * s3
+        for c in range(m4, m):
+            a0, b0, c0, d0 = x[r, c], x[r + 1, c], x[r + 2, c], x[r + 3, c]
+            for e in range(q):
+                s0 = s[c, e]
+                out[r, e] += a0 * s0
+                out[r + 1, e] += b0 * s0
+                out[r + 2, e] += c0 * s0
+                out[r + 3, e] += d0 * s0
+    for r in range(n4, n):
+        for c in range(m):
+            a0 = x[r, c]
+            for e in range(q):
+                out[r, e] += a0 * s[c, e]
+    return out
+
+
+@jit(fastmath=CONTRACT)
+def _inverse_sqrt(matrix: Any, max_iterations: int) -> Any:
+    m = matrix.shape[0]
+    bound = 0.0
+    for c in range(m):
+        bound = max(bound, np.sum(np.abs(matrix[c])))
+    zero = np.zeros(m)
+    eye = np.eye(m)
+    y = matrix / bound
+    z = eye.copy()
+    for iteration in range(1, max_iterations + 1):
+        product = _affine_rows(z, y, zero, z, False)
+        error = np.max(np.abs(eye - product))
+        step = 1.5 * eye - 0.5 * product
+        y = _affine_rows(y, step, zero, y, False)
+        z = _affine_rows(step, z, zero, z, False)
+        # Convergence is quadratic: this step has squared the error.
+        if error < 1e-8:
+            return z / np.sqrt(bound), iteration
+    return z / np.sqrt(bound), max_iterations + 1
+
+
+def affine_rows(
+    X: torch.Tensor, matrix: torch.Tensor, shift: torch.Tensor, base: torch.Tensor | None = None
+) -> torch.Tensor:
+    """``base + shift + X @ matrix`` in one pass over the rows.
+
+    Parameters
+    ----------
+    X : torch.Tensor of shape (n, m)
+        The rows.
+    matrix : torch.Tensor of shape (m, q)
+        What each row is multiplied by; cast to the type of ``X``.
+    shift : torch.Tensor of shape (q,)
+        Added to every row; cast to the type of ``X``.
+    base : torch.Tensor of shape (n, q), default=None
+        Added row by row.
+
+    Returns
+    -------
+    rows : torch.Tensor of shape (n, q)
+        A new tensor with the type and device of ``X``.
+    """
+    matrix, shift = matrix.to(X), shift.to(X)
+    if X.device.type != "cpu":
+        out = torch.addmm(shift, X, matrix)
+        return out if base is None else out.add_(base)
+    rows = X.detach().contiguous().numpy()
+    return torch.from_numpy(
+        _affine_rows(
+            rows,
+            matrix.contiguous().numpy(),
+            shift.contiguous().numpy(),
+            rows if base is None else base.detach().contiguous().numpy(),
+            base is not None,
+        )
+    )
+
+
+def centered(Z: torch.Tensor) -> torch.Tensor:
+    """``Z`` less its column means, subtracted in float64 so that an offset costs no accuracy."""
+    return (Z - column_means(Z)).to(Z.dtype)
+
+
+def inverse_sqrt(
+    matrix: torch.Tensor, max_iterations: int = _FULL_RANK
+) -> tuple[torch.Tensor, int]:
+    """Inverse square root of a symmetric positive definite matrix.
+
+    Parameters
+    ----------
+    matrix : torch.Tensor of shape (m, m), float64
+        On the CPU; finite, and not zero.
+    max_iterations : int, default=34
+        Enough for a condition number of 10^10.
+
+    Returns
+    -------
+    root : torch.Tensor of shape (m, m), float64
+        On the CPU.
+    iterations : int
+        How many it took; ``max_iterations + 1`` if it did not converge.
+    """
+    root, iterations = _inverse_sqrt(matrix.contiguous().numpy(), max_iterations)
+    return torch.from_numpy(root), int(iterations)
+
+
+def standardize(Z: torch.Tensor) -> torch.Tensor:
+    """Closest standardized embedding to ``Z``.
+
+    A direction in which ``Z`` has no extent (no more than about 10^-6 of its largest) is filled
+    with a fixed pseudo-random one orthogonal to the rest, which is as close to ``Z`` as any.
+
+    Parameters
+    ----------
+    Z : torch.Tensor of shape (n, m)
+        Any matrix, with n > m. It is not modified.
+
+    Returns
+    -------
+    X : torch.Tensor of shape (n, m)
+        X^T 1 = 0 and X^T X / n = I. All NaN if ``Z`` has an entry that is not finite.
+    """
+    dtype = Z.dtype
+    for _ in range(_MAX_PASSES):
+        Z, mean, moment = _prepare(Z)
+        if not bool(torch.isfinite(moment).all()):
+            return torch.full_like(Z, float("nan"))
+        if not bool(moment.any()):
+            Z = _completed(Z)
+            continue
+        root, iterations = inverse_sqrt(moment)
+        if iterations > _FULL_RANK:
+            ridge = _RIDGE * moment.abs().sum(dim=1).max() * torch.eye(len(moment))
+            root, _ = inverse_sqrt(moment + ridge, 2 * _FULL_RANK)
+            # In float64: the rounding of a large root times a vanishing direction of Z would be
+            # a multiple of the other directions, and turn them.
+            Z = _completed(_central_rows(Z.double(), mean, root)).to(dtype)
+            continue
+        Z = _central_rows(Z, mean, root)
+        if iterations <= _DIRECT:
+            break
+    return Z
+
+
+def _prepare(Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """``Z`` (shifted or scaled where its moments need it), its means and central moments."""
+    mean, moment, size = _moments(Z)
+    if not 1e-60 < size < 1e60:
+        largest = float(Z.abs().max())
+        if 0 < largest < math.inf:
+            Z = Z / largest
+            mean, moment, size = _moments(Z)
+    # moment - mean mean^T cancels when the offset is larger than the extent.
+    if float(mean @ mean) > 0.5 * size:
+        offset = size
+        Z = centered(Z)
+        mean, moment, size = _moments(Z)
+        # Equal rows leave rounding, the same in each: no extent.
+        if size - float(mean @ mean) <= torch.finfo(Z.dtype).eps ** 2 * offset:
+            return torch.zeros_like(Z), torch.zeros_like(mean), torch.zeros_like(moment)
+    return Z, mean, moment - torch.outer(mean, mean)
+
+
+def _central_rows(Z: torch.Tensor, mean: torch.Tensor, root: torch.Tensor) -> torch.Tensor:
+    zero = torch.zeros(len(mean))
+    return affine_rows(Z, root, affine_rows(-mean[None], root, zero)[0])
+
+
+def _moments(Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, float]:
+    mean, moment = column_means(Z).cpu(), gram(Z, Z).cpu() / len(Z)
+    return mean, moment, float(moment.diagonal().sum())
+
+
+def _completed(X: torch.Tensor) -> torch.Tensor:
+    """Fill the directions that ``X`` lacks.
+
+    Let s_i be the singular values of X / sqrt(n), each in [0, 1]. X + R (I - X^T X / n), with the
+    columns of R orthogonal to those of X, has the squares s_i^2 + (1 - s_i^2)^2 >= 3/4 instead.
+    """
+    n, m = X.shape
+    noise = np.random.default_rng(_SEED).standard_normal((n, m))
+    R = centered(torch.from_numpy(noise).to(X))
+    zero = torch.zeros(m)
+    R = affine_rows(X, -gram(X, R) / n, zero, R)
+    missing = torch.eye(m, dtype=torch.float64) - gram(X, X).cpu() / n
+    return affine_rows(R, missing, zero, X)

@@ -1,0 +1,119 @@
+"""Compiled sums over long vectors, the same to the last bit for any number of threads.
+
+A caller cuts vectors into pieces whose number depends on the length alone, and adds the pieces'
+results in order. Inside a piece, runs of `RUN` numbers are summed in their own precision, in the
+lanes of a vector register, and the runs in float64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skmde._utils.jit import CONTRACT, REASSOCIATE, jit
+
+RUN = 1024  # numbers of a long vector that stay in the cache while the other vectors pass by
+
+
+@jit(fastmath=REASSOCIATE)
+def _two_dots(h: Any, g: Any, y: Any) -> Any:
+    a = b = h.dtype.type(0)
+    for k in range(h.shape[0]):
+        a += h[k] * g[k]
+        b += h[k] * y[k]
+    return np.float64(a), np.float64(b)
+
+
+@jit()
+def history_dots(H: Any, g: Any, y: Any, start: int, stop: int, out: Any) -> None:
+    """Inner products of every row of `H` with `g` and with `y`, over ``start:stop``.
+
+    Runs of `RUN` numbers are summed in their own precision, in the lanes of a vector register,
+    and the runs in float64.
+    """
+    out[:] = 0.0
+    for first in range(start, stop, RUN):
+        last = min(first + RUN, stop)
+        for r in range(H.shape[0]):
+            a, b = _two_dots(H[r, first:last], g[first:last], y[first:last])
+            out[r, 0] += a
+            out[r, 1] += b
+
+
+@jit(fastmath=CONTRACT)
+def _add_multiple(c: Any, h: Any, out: Any) -> None:
+    for k in range(h.shape[0]):
+        out[k] += c * h[k]
+
+
+@jit(fastmath=CONTRACT)
+def combine(
+    H: Any, coefficients: Any, g: Any, scale: float, start: int, stop: int, out: Any
+) -> None:
+    """``out = coefficients @ H + scale * g`` for positions ``start:stop``."""
+    factor = out.dtype.type(scale)
+    for first in range(start, stop, RUN):
+        last = min(first + RUN, stop)
+        for k in range(first, last):
+            out[k] = factor * g[k]
+        for r in range(H.shape[0]):
+            c = out.dtype.type(coefficients[r])
+            if c != 0:
+                _add_multiple(c, H[r, first:last], out[first:last])
+
+
+@jit(fastmath=REASSOCIATE)
+def _dot_run(a: Any, b: Any) -> float:
+    total = a.dtype.type(0)
+    for k in range(a.shape[0]):
+        total += a[k] * b[k]
+    return np.float64(total)
+
+
+@jit(fastmath=REASSOCIATE)
+def _four_dots(a: Any, b0: Any, b1: Any, b2: Any, b3: Any) -> Any:
+    s0 = s1 = s2 = s3 = a.dtype.type(0)
+    for k in range(a.shape[0]):
+        x = a[k]
+        s0 += x * b0[k]
+        s1 += x * b1[k]
+        s2 += x * b2[k]
+        s3 += x * b3[k]
+    return s0, s1, s2, s3
+
+
+@jit()
+def row_products(A: Any, B: Any, lower: bool, start: int, stop: int, out: Any) -> None:
+    """Inner products of the rows of `A` with the rows of `B`, over ``start:stop``.
+
+    With `lower`, only those on and below the diagonal.
+    """
+    out[:] = 0.0
+    for first in range(start, stop, RUN):
+        last = min(first + RUN, stop)
+        for r in range(A.shape[0]):
+            a, count = A[r, first:last], r + 1 if lower else B.shape[0]
+            fours = count - count % 4
+            for q in range(0, fours, 4):
+                b0, b1 = B[q, first:last], B[q + 1, first:last]
+                b2, b3 = B[q + 2, first:last], B[q + 3, first:last]
+                s0, s1, s2, s3 = _four_dots(a, b0, b1, b2, b3)
+                out[r, q] += s0
+                out[r, q + 1] += s1
+                out[r, q + 2] += s2
+                out[r, q + 3] += s3
+            for q in range(fours, count):
+                out[r, q] += _dot_run(a, B[q, first:last])
+
+
+@jit()
+def row_combinations(coefficients: Any, A: Any, start: int, stop: int, out: Any) -> None:
+    """``out = coefficients @ A`` for positions ``start:stop``."""
+    for first in range(start, stop, RUN):
+        last = min(first + RUN, stop)
+        for q in range(coefficients.shape[0]):
+            out[q, first:last] = 0
+            for r in range(A.shape[0]):
+                if coefficients[q, r] != 0:
+                    _add_multiple(coefficients[q, r], A[r, first:last], out[q, first:last])

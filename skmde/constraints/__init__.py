@@ -1,0 +1,27 @@
+"""Constraint sets: where an embedding may lie, and the two projections that the solver needs.
+
+With X the embedding, n items by m components (monograph, sections "Constraints", "Stationarity
+conditions" and "Projection onto constraints"):
+
+    set            feasible X                    project(Z)                 project_tangent(X, Z)
+    Centered       X^T 1 = 0                     Z less its column means    Z
+    Anchored       x_i given for i in K          Z with those rows put in   Z with those rows 0
+    Standardized   X^T 1 = 0, X^T X / n = I      sqrt(n) U V^T              Z - X (Z^T X) / n
+
+The solver stops when the projected gradient, project_tangent(X, grad E(X)), vanishes.
+"""
+
+from skmde.constraints.anchored import Anchored
+from skmde.constraints.base import Constraint
+from skmde.constraints.check import check_constraint
+from skmde.constraints.resolve import resolve_constraint
+from skmde.constraints.standard import Centered, Standardized
+
+__all__ = [
+    "Anchored",
+    "Centered",
+    "Constraint",
+    "Standardized",
+    "check_constraint",
+    "resolve_constraint",
+]

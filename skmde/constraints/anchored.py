@@ -1,0 +1,170 @@
+"""Anchored embeddings: some items stay in given places (monograph, "Anchored embeddings")."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+import torch
+
+from skmde._utils.masked import check_not_masked
+from skmde.constraints.base import Constraint, normal, ratio
+
+Tensor = torch.Tensor
+
+
+class Anchored(Constraint):
+    """Embeddings in which some items have given places.
+
+    Treat an instance as immutable once it is in use: it keeps its arrays as tensors.
+
+    Parameters
+    ----------
+    anchors : array-like of int of shape (n_anchors,)
+        Indices of the anchored items.
+    values : array-like of shape (n_anchors, n_components)
+        Their places, in the units of the embedding.
+
+    Raises
+    ------
+    ValueError
+        When used, not when constructed: if the anchors are not indices of items, an item has two
+        places, or a value is not finite.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmde import Anchored
+    >>> constraint = Anchored([0, 2], [[0.0, 0.0], [1.0, 1.0]])
+    >>> constraint.project(torch.full((3, 2), 0.5))
+    tensor([[0.0000, 0.0000],
+            [0.5000, 0.5000],
+            [1.0000, 1.0000]])
+    """
+
+    # The tangent projection zeroes the anchors' rows, so no step moves them.
+    needs_projection = False
+
+    def __init__(self, anchors: Any, values: Any) -> None:
+        self.anchors = anchors
+        self.values = values
+
+    def project(self, Z: Tensor) -> Tensor:
+        index, values = self._tensors(Z)
+        return Z.index_copy(0, index, values)
+
+    def project_tangent(self, X: Tensor, Z: Tensor) -> Tensor:
+        index, _ = self._tensors(Z)
+        return Z.index_fill(0, index, 0)
+
+    def initialize(
+        self,
+        n_items: int,
+        n_components: int,
+        generator: np.random.Generator,
+        dtype: torch.dtype,
+        device: torch.device | str,
+    ) -> Tensor:
+        # About the anchors, and as spread as they are.
+        self.validate(n_items, n_components)
+        _, values = self._arrays()
+        center = values.mean(axis=0)
+        spread = float(np.sqrt(np.mean((values - center) ** 2))) or 1.0
+        Z = normal(n_items, n_components, generator, torch.float64, "cpu")
+        Z = Z * spread + torch.from_numpy(center)
+        return self.project(Z.to(device=device, dtype=dtype))
+
+    def violation(self, X: Tensor) -> float:
+        index, values = self._tensors(X)
+        size = float(values.abs().max()) or float(X.abs().max())
+        return ratio(float((X[index] - values).abs().max()), size)
+
+    def validate(self, n_items: int, n_components: int) -> None:
+        index, values = self._arrays()
+        if index[-1] >= n_items:
+            raise ValueError(
+                f"An anchor is item {index[-1]}, but there are {n_items} items: anchors must be "
+                f"from 0 to {n_items - 1}."
+            )
+        if values.shape[1] != n_components:
+            raise ValueError(
+                f"The anchors' values have {values.shape[1]} columns, but the embedding has "
+                f"{n_components} components: give each anchor one value a component."
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_cache", None)
+        return state
+
+    def _arrays(self) -> tuple[Any, Any]:
+        """Distinct anchors in ascending order, and their values."""
+        return self._cached()["arrays"]
+
+    def _tensors(self, like: Tensor) -> tuple[Tensor, Tensor]:
+        """The same as tensors of the type and on the device of an embedding."""
+        self.validate(*like.shape)
+        cache = self._cached()
+        key = (like.device, like.dtype)
+        if key not in cache:
+            index, values = cache["arrays"]
+            cache[key] = (
+                torch.as_tensor(index, device=like.device),
+                torch.as_tensor(values).to(like),
+            )
+        return cache[key]
+
+    def _cached(self) -> dict[Any, Any]:
+        # The solver asks in every iteration. A parameter that was set anew is another object.
+        cache: dict[Any, Any] | None = self.__dict__.get("_cache")
+        source = (self.anchors, self.values)
+        if cache is None or any(a is not b for a, b in zip(cache["source"], source, strict=True)):
+            cache = {"source": source, "arrays": _anchor_arrays(*source)}
+            self.__dict__["_cache"] = cache
+        return cache
+
+
+def _anchor_arrays(anchors: Any, values: Any) -> tuple[Any, Any]:
+    check_not_masked(anchors, "anchors", "leave the others out")
+    check_not_masked(values, "values of anchors", "leave free items out of the anchors")
+    index, places = _to_numpy(anchors), _to_numpy(values)
+    if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
+        _refuse_anchors(index)
+    if places.ndim != 2 or len(places) != len(index) or places.dtype.kind not in "iuf":
+        raise ValueError(
+            f"The anchors' values must be numbers of shape ({len(index)}, n_components), one row "
+            f"for each anchor; got shape {places.shape} and dtype {places.dtype}."
+        )
+    places = places.astype(np.float64)
+    finite = np.isfinite(places).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise ValueError(
+            f"The value of anchor {index[row]} is {places[row].tolist()}: values must be finite. "
+            "Leave an item out of the anchors if its place is not known."
+        )
+    if index.min() < 0:
+        raise ValueError(f"An anchor is item {index.min()}: anchors must be 0 or more.")
+    distinct, first, inverse = np.unique(index, return_index=True, return_inverse=True)
+    differs = (places != places[first][inverse]).any(axis=1)
+    if differs.any():
+        row = int(np.argmax(differs))
+        raise ValueError(
+            f"Item {index[row]} is anchored twice, at {places[first][inverse][row].tolist()} and "
+            f"at {places[row].tolist()}. Give each anchor one value."
+        )
+    return distinct.astype(np.int64), places[first]
+
+
+def _refuse_anchors(index: Any) -> NoReturn:
+    hint = " Turn a mask into indices with numpy.flatnonzero." if index.dtype.kind == "b" else ""
+    raise ValueError(
+        "Anchors must be the indices of one item or more, integers of shape (n_anchors,); got "
+        f"shape {index.shape} and dtype {index.dtype}.{hint}"
+    )
+
+
+def _to_numpy(array: Any) -> Any:
+    if isinstance(array, torch.Tensor):
+        array = array.detach().cpu().numpy()
+    return np.asarray(array)

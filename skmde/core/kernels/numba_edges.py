@@ -1,0 +1,204 @@
+"""Fused CPU kernels: value and gradient of the average distortion.
+
+Edges are taken in blocks that fit in the first-level cache: gather the endpoints into squared
+distances, map them to (value, slope) in a loop of its own (``numba_maps.py``), scatter. Each
+*piece* of the edge list adds into a gradient of its own. The pieces are then summed in order, so
+the result does not depend on which thread took which piece. Figures: ``benchmarks/kernel.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skmde._utils.jit import CONTRACT, REASSOCIATE, jit
+from skmde.core.kernels.numba_maps import evaluate
+
+BLOCK = 256  # edges; seven arrays of this length stay in a 32 kB cache
+ROW_BLOCK = 2048  # pairs of one item; they need no gathering, so the second-level cache will do
+CHUNK = 8192  # numbers of a long vector that a sum of pieces takes at a time
+
+
+@jit(fastmath=REASSOCIATE)
+def _sum(values: Any) -> float:
+    # In float64, at no cost: near a minimum, rounding decides when the line search gives up.
+    total = 0.0
+    for k in range(values.shape[0]):
+        total += np.float64(values[k])
+    return total
+
+
+@jit(fastmath=CONTRACT)
+def _squared_distances(X: Any, i: Any, j: Any, d2: Any) -> None:
+    m = X.shape[1]
+    limit = np.finfo(X.dtype).max
+    if m == 2:
+        for k in range(i.shape[0]):
+            a, b = np.uintp(i[k]), np.uintp(j[k])
+            x, y = X[a, 0] - X[b, 0], X[a, 1] - X[b, 1]
+            d2[k] = min(x * x + y * y, limit)
+    elif m == 3:
+        for k in range(i.shape[0]):
+            a, b = np.uintp(i[k]), np.uintp(j[k])
+            x, y, z = X[a, 0] - X[b, 0], X[a, 1] - X[b, 1], X[a, 2] - X[b, 2]
+            d2[k] = min(x * x + y * y + z * z, limit)
+    else:
+        for k in range(i.shape[0]):
+            d2[k] = min(_squared_distance(X[np.uintp(i[k])], X[np.uintp(j[k])]), limit)
+
+
+@jit(fastmath=REASSOCIATE)
+def _squared_distance(x: Any, y: Any) -> Any:
+    total = x.dtype.type(0)
+    for c in range(x.shape[0]):
+        e = x[c] - y[c]
+        total += e * e
+    return total
+
+
+@jit(fastmath=CONTRACT)
+def _scatter(X: Any, i: Any, j: Any, slope: Any, G: Any) -> None:
+    """Add slope (x_i - x_j) to row i of G and take it from row j.
+
+    Edges are sorted by i, so that row's sum is kept in registers until i changes.
+    """
+    m = X.shape[1]
+    if m == 2:
+        row = np.uintp(i[0])
+        s0 = s1 = X.dtype.type(0)
+        for k in range(i.shape[0]):
+            a, b = np.uintp(i[k]), np.uintp(j[k])
+            if a != row:
+                G[row, 0] += s0
+                G[row, 1] += s1
+                s0 = s1 = X.dtype.type(0)
+                row = a
+            x, y = slope[k] * (X[a, 0] - X[b, 0]), slope[k] * (X[a, 1] - X[b, 1])
+            s0 += x
+            s1 += y
+            G[b, 0] -= x
+            G[b, 1] -= y
+        G[row, 0] += s0
+        G[row, 1] += s1
+    elif m == 3:
+        for k in range(i.shape[0]):
+            a, b = np.uintp(i[k]), np.uintp(j[k])
+            for c in range(3):
+                x = slope[k] * (X[a, c] - X[b, c])
+                G[a, c] += x
+                G[b, c] -= x
+    else:
+        for k in range(i.shape[0]):
+            a, b = np.uintp(i[k]), np.uintp(j[k])
+            s = slope[k]
+            for c in range(m):
+                x = s * (X[a, c] - X[b, c])
+                G[a, c] += x
+                G[b, c] -= x
+
+
+@jit(fastmath=CONTRACT)
+def piece(
+    kind: int, params: Any, X: Any, i: Any, j: Any, w: Any, t: Any, start: int, stop: int, G: Any
+) -> float:
+    """Add the gradient of the edges ``start:stop`` to `G` and return the sum of their values.
+
+    `t` holds the original distances for losses, and is not read (it may be `w`) for penalties.
+    """
+    d2 = np.empty(BLOCK, X.dtype)
+    d = np.empty(BLOCK, X.dtype)
+    D = np.empty(BLOCK, X.dtype)
+    value = np.empty(BLOCK, X.dtype)
+    slope = np.empty(BLOCK, X.dtype)
+    total = 0.0
+    for first in range(start, stop, BLOCK):
+        last = min(first + BLOCK, stop)
+        c = last - first
+        _squared_distances(X, i[first:last], j[first:last], d2[:c])
+        evaluate(
+            kind, params, w[first:last], t[first:last], d2[:c], d[:c], D[:c], value[:c], slope[:c]
+        )
+        total += _sum(value[:c])
+        _scatter(X, i[first:last], j[first:last], slope[:c], G)
+    return total
+
+
+@jit()
+def collect(parts: Any, scale: float, start: int, stop: int, out: Any) -> None:
+    """``out = scale * sum(parts)`` for flat positions ``start:stop``; the parts become 0."""
+    factor = out.dtype.type(scale)
+    for first in range(start, stop, CHUNK):
+        last = min(first + CHUNK, stop)
+        for k in range(first, last):
+            out[k] = parts[0, k]
+            parts[0, k] = 0
+        for q in range(1, parts.shape[0]):
+            for k in range(first, last):
+                out[k] += parts[q, k]
+                parts[q, k] = 0
+        for k in range(first, last):
+            out[k] *= factor
+
+
+@jit(fastmath=CONTRACT)
+def _row_squares(XT: Any, i: int, first: int, last: int, d2: Any) -> None:
+    """Squared distances of item `i` to the items ``first:last``."""
+    limit = np.finfo(XT.dtype).max
+    if XT.shape[0] == 2:
+        a, b, x, y = XT[0, i], XT[1, i], XT[0, first:last], XT[1, first:last]
+        for k in range(d2.shape[0]):
+            u, v = x[k] - a, y[k] - b
+            d2[k] = min(u * u + v * v, limit)
+        return
+    d2[:] = 0
+    for c in range(XT.shape[0]):
+        a, x = XT[c, i], XT[c, first:last]
+        for k in range(d2.shape[0]):
+            u = x[k] - a
+            d2[k] += u * u
+    for k in range(d2.shape[0]):
+        d2[k] = min(d2[k], limit)
+
+
+@jit(fastmath=REASSOCIATE)
+def _row_forces(a: Any, x: Any, slope: Any, g: Any) -> Any:
+    """Take slope (a - x) from each `g`; their sum."""
+    total = x.dtype.type(0)
+    for k in range(x.shape[0]):
+        force = slope[k] * (a - x[k])
+        g[k] -= force
+        total += force
+    return total
+
+
+@jit(fastmath=CONTRACT)
+def triangle(
+    kind: int, params: Any, XT: Any, w: Any, t: Any, start: int, stop: int, GT: Any
+) -> float:
+    """Like `piece`, for all pairs ``i < j`` with i in ``start:stop``: no index is read.
+
+    `XT` and `GT` have shape (m, n), so that everything runs along the memory. `w` and `t` hold all
+    pairs in the order of rows; an empty `w` is all ones, an empty `t` is not read.
+    """
+    m, n = XT.shape
+    d2 = np.empty(ROW_BLOCK, XT.dtype)
+    d = np.empty(ROW_BLOCK, XT.dtype)
+    D = np.empty(ROW_BLOCK, XT.dtype)
+    value = np.empty(ROW_BLOCK, XT.dtype)
+    slope = np.empty(ROW_BLOCK, XT.dtype)
+    ones = np.ones(ROW_BLOCK, XT.dtype)
+    total = 0.0
+    for i in range(start, stop):
+        own = i * (2 * n - i - 1) // 2 - i - 1  # the pair (i, j) is number own + j
+        for first in range(i + 1, n, ROW_BLOCK):
+            last = min(first + ROW_BLOCK, n)
+            c = last - first
+            weights = w[own + first : own + last] if w.shape[0] else ones[:c]
+            targets = t[own + first : own + last] if t.shape[0] else ones[:c]
+            _row_squares(XT, i, first, last, d2[:c])
+            evaluate(kind, params, weights, targets, d2[:c], d[:c], D[:c], value[:c], slope[:c])
+            total += _sum(value[:c])
+            for q in range(m):
+                GT[q, i] += _row_forces(XT[q, i], XT[q, first:last], slope[:c], GT[q, first:last])
+    return total

@@ -1,0 +1,158 @@
+"""The reference kernels, in torch: any device, any distortion function, autograd included.
+
+They state in a few lines what ``_numba.py`` does fast, and the tests hold the two together.
+Nothing here reads a number back to the host, and no sum depends on the order in which threads
+or a GPU's blocks finish: the gradient is summed row by row over a fixed sorting of the edges.
+
+On the CPU, torch cuts long tensors into one part for each thread, and its log and exp give other
+last bits at the end of a part than elsewhere. So functions are evaluated there on blocks that are
+too short to be cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from skmde._linalg.reductions import dot
+from skmde.functions.adapters import CallableLoss, CallablePenalty
+from skmde.functions.base import Loss, Penalty
+
+BLOCK = 1 << 14  # edges; torch shares out tensors from twice this length on
+
+
+@dataclass(frozen=True)
+class Incidence:
+    """Which edges end in which item: a segment's ``A`` as sorted lists, for sums by row.
+
+    Attributes
+    ----------
+    position : torch.Tensor of shape (2 c,), int64
+        Positions in the concatenation of the c edges' differences and their negatives,
+        sorted by the item that they belong to.
+    offsets : torch.Tensor of shape (n + 1,), int64
+        Where each item's run starts.
+    """
+
+    position: torch.Tensor
+    offsets: torch.Tensor
+
+    @classmethod
+    def of(cls, i: torch.Tensor, j: torch.Tensor, n_items: int) -> Incidence:
+        ends = torch.cat([i, j]).long()
+        position = torch.argsort(ends, stable=True)
+        counts = torch.bincount(ends, minlength=n_items)
+        zero = torch.zeros(1, dtype=torch.int64, device=ends.device)
+        return cls(position, torch.cat([zero, torch.cumsum(counts, 0)]))
+
+    def rows(self, values: torch.Tensor) -> torch.Tensor:
+        """``A @ values`` for values of shape (c, m): shape (n, m)."""
+        signed = take_rows(torch.cat([values, -values]), self.position)
+        return torch.segment_reduce(signed, "sum", offsets=self.offsets, axis=0)
+
+
+def distances(X: torch.Tensor, i: torch.Tensor, j: torch.Tensor) -> torch.Tensor:
+    """Embedding distances of the pairs (i, j), shape (c,)."""
+    return torch.linalg.vector_norm(take_rows(X, i) - take_rows(X, j), dim=1)
+
+
+def take_rows(X: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    """``X[index]``."""
+    if X.device.type == "cpu" or X.shape[1] * X.element_size() % 16:
+        return X.index_select(0, index)
+    # For rows of so many bytes torch's CUDA kernel gives each row a block of threads: on an H200 it
+    # took twenty times as long as gathering two columns.
+    return X.T.contiguous().index_select(1, index).T
+
+
+def block_of(function: Penalty | Loss, device: torch.device, n_edges: int) -> int:
+    """How many of its `n_edges` edges a function is to be given at a time.
+
+    A plain callable may hold one parameter for each edge; then it has to see all of them at once.
+    That is found out by giving it two.
+    """
+    if device.type != "cpu" or n_edges <= BLOCK:
+        return n_edges
+    two = torch.ones(2)
+    try:
+        if isinstance(function, CallablePenalty):
+            function.value(two)
+        elif isinstance(function, CallableLoss):
+            function.value(two, two)
+    except Exception:  # a user's function may raise anything
+        return n_edges
+    return BLOCK
+
+
+def distortions(
+    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, t: torch.Tensor | None, block: int
+) -> torch.Tensor:
+    """Weighted distortions at embedding distances `d`; `t` are original distances (losses)."""
+    return _by_block(_values, function, d, w, t, block)
+
+
+def value_and_gradient(
+    function: Penalty | Loss,
+    X: torch.Tensor,
+    i: torch.Tensor,
+    j: torch.Tensor,
+    w: torch.Tensor,
+    t: torch.Tensor | None,
+    incidence: Incidence,
+    block: int,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sum of weighted distortions (a float64 scalar tensor) and its gradient, shape (n, m)."""
+    difference = take_rows(X, i) - take_rows(X, j)
+    d = torch.linalg.vector_norm(difference, dim=1)
+    slope = _by_block(_slopes, function, d, w, t, block)
+    values = _by_block(_values, function, d, w, t, block)
+    total = dot(values, torch.ones_like(values))
+    return total, incidence.rows(slope.to(X.dtype).unsqueeze(1) * difference)
+
+
+def _by_block(
+    evaluate: Callable[..., torch.Tensor],
+    function: Penalty | Loss,
+    d: torch.Tensor,
+    w: torch.Tensor,
+    t: torch.Tensor | None,
+    block: int,
+) -> torch.Tensor:
+    if block >= d.shape[0]:
+        return evaluate(function, d, w, t)
+    runs = [slice(start, start + block) for start in range(0, d.shape[0], block)]
+    return torch.cat(
+        [evaluate(function, d[run], w[run], None if t is None else t[run]) for run in runs]
+    )
+
+
+def _values(
+    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, t: torch.Tensor | None
+) -> torch.Tensor:
+    if isinstance(function, Loss):
+        assert t is not None
+        return w * function.value(t, d)
+    return function.weighted_value(d, w)
+
+
+def _slopes(
+    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, t: torch.Tensor | None
+) -> torch.Tensor:
+    if isinstance(function, Loss):
+        assert t is not None
+        return w * function.slope(t, d)
+    return function.weighted_slope(d, w)
+
+
+def history_dots(H: torch.Tensor, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Inner products of every row of `H` with `g` and with `y`: shape (rows, 2)."""
+    return H @ torch.stack([g, y], dim=1)
+
+
+def combine(
+    H: torch.Tensor, coefficients: torch.Tensor, g: torch.Tensor, scale: float
+) -> torch.Tensor:
+    """``coefficients @ H + scale * g``."""
+    return torch.addmv(g, H.T, coefficients, beta=scale)

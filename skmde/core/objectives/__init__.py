@@ -1,0 +1,1 @@
+"""What a solver minimises: sums of terms over pairs of items."""

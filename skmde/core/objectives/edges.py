@@ -1,0 +1,294 @@
+"""The edge list: which pairs have a distortion, and which function each pair has.
+
+Edges are stored as two contiguous int32 arrays, cut into *segments*: one distortion function
+each (pairs that attract, pairs that repel), so that no mask over the edges is ever taken.
+Inside a segment edges are sorted by their first item, for the sake of the memory caches.
+`EdgeList.order` maps back to the order in which the caller gave them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from skmde.functions.adapters import CallableLoss, CallablePenalty
+from skmde.functions.base import Loss, Penalty
+from skmde.functions.registry import resolve_loss, resolve_penalty
+
+_STRETCH = 1 << 20  # edges whose order is checked at a time
+
+Distortion = str | Penalty | Loss | Callable[..., torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run ``start:stop`` of edges that share one distortion function."""
+
+    start: int
+    stop: int
+    function: Penalty | Loss
+
+
+@dataclass(frozen=True)
+class EdgeList:
+    """Edges of an MDE problem, on one device.
+
+    Attributes
+    ----------
+    i, j : torch.Tensor of shape (p,), int32
+        The pairs.
+    weights : torch.Tensor of shape (p,)
+        Weight of each pair; 1 where the caller gave none.
+    deviations : torch.Tensor of shape (p,) or None
+        Original distances, for losses; in the units of the embedding.
+    segments : tuple of Segment
+        They follow each other and cover all p edges.
+    order : torch.Tensor of shape (p,), int64, or None
+        Position in the caller's list of each stored edge; None if nothing was moved.
+    """
+
+    i: torch.Tensor
+    j: torch.Tensor
+    weights: torch.Tensor
+    deviations: torch.Tensor | None
+    segments: tuple[Segment, ...]
+    order: torch.Tensor | None
+
+    def __len__(self) -> int:
+        return int(self.i.shape[0])
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.weights.dtype
+
+    def to(
+        self, *, dtype: torch.dtype | None = None, device: torch.device | None = None
+    ) -> EdgeList:
+        """The same edges with weights and deviations of another dtype, or on another device."""
+        t = self.deviations
+        return EdgeList(
+            i=self.i.to(device=device),
+            j=self.j.to(device=device),
+            weights=self.weights.to(device=device, dtype=dtype),
+            deviations=None if t is None else t.to(device=device, dtype=dtype),
+            segments=self.segments,
+            order=None if self.order is None else self.order.to(device=device),
+        )
+
+    def under(self, function: Penalty | Loss) -> EdgeList:
+        """The same edges, all under one other function."""
+        return replace(self, segments=(Segment(0, len(self), function),))
+
+    def joined(self, other: EdgeList) -> EdgeList:
+        """These edges and then others, each under its own function."""
+        n, both = len(self), (self, other)
+        order = None
+        if self.order is not None or other.order is not None:
+            first, second = (
+                torch.arange(len(edges), device=edges.i.device)
+                if edges.order is None
+                else edges.order
+                for edges in both
+            )
+            order = torch.cat([first, n + second])
+        deviations = None
+        if self.deviations is not None and other.deviations is not None:
+            deviations = torch.cat([self.deviations, other.deviations])
+        return EdgeList(
+            i=torch.cat([self.i, other.i]),
+            j=torch.cat([self.j, other.j]),
+            weights=torch.cat([self.weights, other.weights]),
+            deviations=deviations,
+            segments=self.segments
+            + tuple(replace(s, start=n + s.start, stop=n + s.stop) for s in other.segments),
+            order=order,
+        )
+
+    def to_callers_order(self, values: torch.Tensor) -> torch.Tensor:
+        """Values given for the stored edges, in the order in which the caller gave them."""
+        if self.order is None:
+            return values
+        out = torch.empty_like(values)
+        out[self.order] = values
+        return out
+
+    @classmethod
+    def build(
+        cls,
+        edges: Any,
+        n_items: int,
+        distortion: Distortion | tuple[Distortion | None, Distortion | None],
+        *,
+        weights: Any = None,
+        deviations: Any = None,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+    ) -> EdgeList:
+        """Check and sort edges; see :class:`skmde.MDE` for the parameters.
+
+        Raises
+        ------
+        ValueError
+            If `edges` is empty, is not (p, 2), names an item that is not there or pairs an item
+            with itself; if a weight or deviation is missing, not finite or of the wrong length.
+        """
+        pairs = as_edges(edges, n_items)
+        p = pairs.shape[0]
+        w, delta = as_weights(weights, p), as_deviations(deviations, p)
+        attract, repel = resolve_functions(distortion, w, delta)
+        side = np.zeros(p, dtype=np.int8)
+        if w is not None and attract is not repel:
+            side = (w < 0).astype(np.int8)
+        low, high = (x.astype(np.int32) for x in (pairs.min(axis=1), pairs.max(axis=1)))
+        # A plain callable may carry one parameter for each of its edges, in the caller's order.
+        adapters = (CallablePenalty, CallableLoss)
+        if isinstance(attract, adapters) or isinstance(repel, adapters):
+            order = _sorting_order(side, np.zeros_like(side), np.zeros_like(side))
+        else:
+            order = _sorting_order(side, low, high)
+        if order is not None:
+            low, high, side = low[order], high[order], side[order]
+            w = None if w is None else w[order]
+            delta = None if delta is None else delta[order]
+        split = int(np.searchsorted(side, 1))
+        segments = tuple(
+            Segment(start, stop, function)
+            for start, stop, function in ((0, split, attract), (split, p, repel))
+            if stop > start
+        )
+
+        def tensor(values: np.ndarray) -> torch.Tensor:
+            # A copy: the caller may write to his arrays, or may not let us write to them.
+            return torch.tensor(values, dtype=dtype, device=device)
+
+        return cls(
+            i=torch.from_numpy(low).to(device),
+            j=torch.from_numpy(high).to(device),
+            weights=torch.ones(p, dtype=dtype, device=device) if w is None else tensor(w),
+            deviations=None if delta is None else tensor(delta),
+            segments=segments,
+            order=None if order is None else torch.from_numpy(order).to(device),
+        )
+
+
+def as_edges(edges: Any, n_items: int) -> np.ndarray:
+    """Edges as an integer array of shape (p, 2), checked against the number of items."""
+    if isinstance(edges, torch.Tensor):
+        edges = edges.detach().cpu().numpy()
+    pairs = np.asarray(edges)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.shape[0] == 0:
+        raise ValueError(
+            f"edges must be an array of shape (p, 2) with at least one row; got shape "
+            f"{pairs.shape}."
+        )
+    if not np.issubdtype(pairs.dtype, np.integer):
+        raise ValueError(f"edges must hold integers (item numbers); got dtype {pairs.dtype}.")
+    lowest, highest = pairs.min(), pairs.max()
+    if lowest < 0 or highest >= n_items:
+        wrong = lowest if lowest < 0 else highest
+        raise ValueError(
+            f"edges name item {wrong}, but there are {n_items} items, numbered 0 to {n_items - 1}."
+        )
+    own = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
+    if own.size:
+        raise ValueError(
+            f"edge {own[0]} pairs item {pairs[own[0], 0]} with itself ({own.size} such edges); "
+            "leave such pairs out."
+        )
+    return pairs
+
+
+def as_weights(weights: Any, p: int) -> np.ndarray | None:
+    """Weights of p edges, checked; None if there are none."""
+    return _per_edge(weights, p, "weights")
+
+
+def as_deviations(deviations: Any, p: int) -> np.ndarray | None:
+    """Original distances of p edges, checked; None if there are none."""
+    delta = _per_edge(deviations, p, "deviations")
+    if delta is not None and (delta < 0).any():
+        raise ValueError(
+            f"deviations are distances and must be at least 0; the smallest is {delta.min()}."
+        )
+    return delta
+
+
+def _per_edge(values: Any, p: int, name: str) -> np.ndarray | None:
+    if values is None:
+        return None
+    if isinstance(values, torch.Tensor):
+        values = values.detach().cpu().numpy()
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must be numbers; got dtype {array.dtype}.")
+    if array.shape != (p,):
+        raise ValueError(f"{name} must have shape ({p},), one for each edge; got {array.shape}.")
+    if not np.isfinite(array).all():
+        raise ValueError(
+            f"{name} holds {np.count_nonzero(~np.isfinite(array))} values that are NaN or "
+            "infinite; leave those pairs out."
+        )
+    return array if array.dtype.kind == "f" else array.astype(np.float64)
+
+
+def resolve_functions(
+    distortion: Any, w: np.ndarray | None, delta: np.ndarray | None
+) -> tuple[Penalty | Loss, Penalty | Loss]:
+    """The functions of the pairs that attract and of those that repel."""
+    if delta is not None:
+        if isinstance(distortion, (tuple, list)):
+            raise ValueError(
+                "deviations were given, so distortion must be one loss, not a pair of penalties."
+            )
+        loss = resolve_loss(distortion)
+        return loss, loss
+    if isinstance(distortion, Loss):
+        raise ValueError(
+            f"{type(distortion).__name__} is a loss: it compares embedding distances with "
+            "original ones; pass these as deviations=."
+        )
+    if isinstance(distortion, Sequence) and not isinstance(distortion, str):
+        if len(distortion) != 2:
+            raise ValueError(
+                "distortion must be one function or a pair (attractive, repulsive); got a "
+                f"sequence of {len(distortion)}."
+            )
+        given: tuple[Any, Any] = (distortion[0], distortion[1])
+    else:
+        given = (distortion, distortion)
+    signs = np.sign(w) if w is not None else np.ones(1)
+    for function, sign, kind in ((given[0], 1, "attractive"), (given[1], -1, "repulsive")):
+        if function is None and (signs == sign).any():
+            raise ValueError(
+                f"the {kind} penalty is None, but some weights are "
+                f"{'positive (1 where none are given)' if sign > 0 else 'negative'}."
+            )
+    first, second = (
+        other if function is None else function for function, other in (given, given[::-1])
+    )
+    attract = resolve_penalty(first)
+    repel = attract if second is first else resolve_penalty(second)
+    return attract, repel
+
+
+def _sorting_order(side: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
+    """Permutation that sorts by (side, low, high), or None if they are sorted already."""
+    n, p = int(high.max()) + 1, len(low)
+
+    def key(part: slice) -> np.ndarray:
+        out = side[part].astype(np.int64)
+        out *= n
+        out += low[part]
+        out *= n
+        out += high[part]
+        return out
+
+    # a stretch at a time: the keys of all edges are larger than the edges
+    stretches = (key(slice(k, k + _STRETCH + 1)) for k in range(0, p, _STRETCH))
+    if all((keys[1:] >= keys[:-1]).all() for keys in stretches):
+        return None
+    return np.argsort(key(slice(None)), kind="stable")

@@ -1,0 +1,38 @@
+"""An objective in other variables, in which a solve is better conditioned."""
+
+from __future__ import annotations
+
+import torch
+
+from skmde.core.solvers.lbfgs import Objective
+
+
+class Rescaled:
+    """``E(offset + scale * Z) / unit`` as a function of Z.
+
+    Parameters
+    ----------
+    objective : Objective
+        E, a function of X.
+    offset : tensor of shape (n, m)
+    scale : tensor of shape (n, 1)
+        Positive.
+    """
+
+    def __init__(self, objective: Objective, offset: torch.Tensor, scale: torch.Tensor) -> None:
+        self.n_threads, self.device = objective.n_threads, objective.device
+        self._objective, self._offset, self._scale = objective, offset, scale
+        self.unit = 1.0
+
+    def from_original(self, X: torch.Tensor) -> torch.Tensor:
+        """Z for X."""
+        return (X - self._offset) / self._scale
+
+    def to_original(self, Z: torch.Tensor) -> torch.Tensor:
+        """X for Z."""
+        return self._offset + self._scale * Z
+
+    def value_and_gradient(self, Z: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
+        """Value at `Z`, and gradient in `Z`, of its shape."""
+        value, gradient = self._objective.value_and_gradient(self.to_original(Z))
+        return value / self.unit, gradient * (self._scale / self.unit)

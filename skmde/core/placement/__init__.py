@@ -1,0 +1,1 @@
+"""Placing unseen items, one small problem each (monograph, section 2.4.2)."""

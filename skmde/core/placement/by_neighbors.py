@@ -1,0 +1,279 @@
+r"""Placing unseen items: anchored incremental embedding (monograph, section 2.4.2).
+
+The training embedding stays where it is. A new item x is attracted by the training items that are
+its neighbours, with weights w_k, and repelled by a set R of training items that was drawn once at
+fit; it goes to a minimiser of its own average distortion,
+
+    f(x) = (sum_k w_k p_a(||x - x_k||) - w_R sum_{r in R} p_r(||x - x_r||)) / (sum_k w_k + w_R |R|).
+
+A training item that is a neighbour of x does not repel it. New items do not see each other, so an
+item is placed the same alone, in any batch and in any order, to the last bit.
+
+Lengths are in units of the embedding, numbers in float64.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from skmde._utils.jit import jit
+from skmde._utils.threads import run_pieces
+from skmde.core.placement.distortion import AnchoredDistortion
+from skmde.core.placement.newton import minimize_rows
+from skmde.exceptions import ConvergenceWarning
+
+# Distances below this part of the embedding's radius count as this; penalties, too, have a floor.
+_FLOOR = 1e-10
+# How far an item may go from the centre of the embedding, in radii or, if more, in units.
+_LEASH = 100.0
+
+
+@jit()
+def _drop_neighbors(neighbors, weights, slots, out):
+    """Set to 0 the weights ``out`` of repulsive items that are neighbours of the row."""
+    for r in range(neighbors.shape[0]):
+        for t in range(neighbors.shape[1]):
+            slot = slots[neighbors[r, t]]
+            if weights[r, t] > 0.0 and slot >= 0:
+                out[r, slot] = 0.0
+
+
+@jit()
+def _starting_points(anchors, indices, weights):
+    """Weighted mean, weighted median, strongest neighbour; each row's spread about the mean.
+
+    On a line barriers are walls that no step crosses: there, every neighbour is a start.
+    """
+    q, k = indices.shape
+    m = anchors.shape[1]
+    starts = np.zeros((3 + k if m == 1 else 3, q, m))
+    spread = np.zeros(q)
+    order = np.empty(k, dtype=np.int64)
+    for r in range(q):
+        total, strongest = 0.0, 0
+        for t in range(k):
+            total += weights[r, t]
+            if weights[r, t] > weights[r, strongest]:
+                strongest = t
+        if not total > 0.0:
+            continue
+        for i in range(m):
+            for t in range(k):
+                x = anchors[indices[r, t], i]
+                starts[0, r, i] += weights[r, t] / total * x
+                place = t
+                while place > 0 and anchors[indices[r, order[place - 1]], i] > x:
+                    order[place] = order[place - 1]
+                    place -= 1
+                order[place] = t
+            below = 0.0
+            for place in range(k):
+                below += weights[r, order[place]]
+                if below >= 0.5 * total:
+                    starts[1, r, i] = anchors[indices[r, order[place]], i]
+                    break
+            starts[2, r, i] = anchors[indices[r, strongest], i]
+            for t in range(starts.shape[0] - 3):
+                starts[3 + t, r, i] = anchors[
+                    indices[r, t if weights[r, t] > 0.0 else strongest], i
+                ]
+        square = 0.0
+        for t in range(k):
+            for i in range(m):
+                u = anchors[indices[r, t], i] - starts[0, r, i]
+                square += weights[r, t] / total * u * u
+        spread[r] = np.sqrt(square)
+    return starts, spread
+
+
+def _best_start(objective, starts, size):
+    """The start of each row with the least value; a finite value if one can be found.
+
+    A barrier may be infinite around the neighbours: then points farther and farther away are
+    tried, in a fixed direction.
+    """
+    n_starts, q, m = starts.shape
+    rows = np.arange(q)
+    best = starts[0].copy()
+    least = np.full(q, np.inf)
+    direction = 1.0 / (1.0 + 0.6180339887498949 * np.arange(m))
+    direction /= np.sqrt(np.cumsum(direction**2)[-1])
+    reach = 1e-3 * size
+    trial, attempt = starts[0], 0
+    while rows.size:
+        value = objective.values(np.ascontiguousarray(trial), rows)
+        better = value < least[rows]
+        least[rows[better]] = value[better]
+        best[rows[better]] = trial[better]
+        attempt += 1
+        if attempt < n_starts:
+            trial = starts[attempt]
+            continue
+        rows = np.flatnonzero(~np.isfinite(least))
+        if reach > _LEASH / 2 * size:
+            break
+        trial = starts[0][rows] + reach * direction
+        reach *= 2.0
+    return best
+
+
+def _place_chunk(anchors, size, indices, weights, penalties, repulsion, max_iter, tol):
+    """Place rows that all have a neighbour, in coordinates whose origin is the anchors' centre."""
+    attractive, repulsive = penalties
+    objective = AnchoredDistortion(anchors, _FLOOR * size)
+    objective.add_terms(indices, weights, attractive)
+    if repulsion is not None:
+        items, strengths, slots = repulsion
+        rows = (indices.shape[0], 1)
+        repulsive_weights = np.tile(strengths, rows)
+        _drop_neighbors(indices, weights, slots, repulsive_weights)
+        objective.add_terms(np.tile(items, rows), repulsive_weights, repulsive)
+    starts, spread = _starting_points(anchors, indices, weights)
+    start = _best_start(objective, starts, max(size, 1.0))
+    found = minimize_rows(
+        objective,
+        start,
+        radius=np.maximum(spread, 1e-2 * size),
+        limit=_LEASH * max(size, 1.0),
+        scale=size,
+        tol=tol,
+        max_iter=max_iter,
+    )
+    # Where a distortion decreases for ever, a row would end at the leash: it stays at its start.
+    away = (found.X**2).sum(axis=1) > (0.99 * _LEASH * max(size, 1.0)) ** 2
+    found.X[away] = start[away]
+    return found.X, found.converged & ~away
+
+
+def place(
+    anchor_embedding,
+    neighbor_indices,
+    neighbor_weights,
+    attractive,
+    repulsive=None,
+    repulsive_indices=None,
+    repulsive_weight=0.0,
+    *,
+    max_iter=100,
+    tol=1e-10,
+    chunk_size=1024,
+    n_threads=1,
+):
+    """Place new items among the items of a fixed embedding (monograph, section 2.4.2).
+
+    Parameters
+    ----------
+    anchor_embedding : array-like of shape (n_train, m)
+        The training embedding, finite.
+    neighbor_indices : array-like of int of shape (q, k)
+        The training items that attract each new item; -1 where one is missing.
+    neighbor_weights : array-like of shape (q, k)
+        Their weights, at least 0. A pair of weight 0 does not exist.
+    attractive : Penalty
+        Penalty of these pairs.
+    repulsive : Penalty or None, default=None
+        Penalty of the repulsive pairs; None for attraction only.
+    repulsive_indices : array-like of int of shape (R,), default=None
+        The training items that repel every new item of which they are not neighbours. An item that
+        is given twice repels twice as much.
+    repulsive_weight : float or ndarray of shape (R,), default=0.0
+        How much a repulsive pair counts: its weight is minus this; one number for all, or one for
+        each of the repulsive items.
+    max_iter : int, default=100
+        Newton steps that a row may try.
+    tol : float, default=1e-10
+        A row is done where the norm of the gradient of its average distortion is at most this.
+    chunk_size : int, default=1024
+        Rows solved together. It has no influence on the result.
+    n_threads : int, default=1
+        Threads that share the chunks. It has no influence on the result either.
+
+    Returns
+    -------
+    X : ndarray of shape (q, m)
+        Where the items are, float64. An item without neighbours is at the centre of the training
+        embedding. One whose distortion decreases for ever stays among its neighbours.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or an index too large.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If ``max_iter`` came first for some rows, or no place of finite distortion was found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.core.placement.by_neighbors import place
+    >>> from skmde.penalties import Quadratic
+    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> place(square, [[0, 1, -1], [0, 1, 3]], [[1.0, 3.0, 0.0], [1.0, 2.0, 1.0]], Quadratic())
+    array([[0.75, 0.  ],
+           [0.5 , 0.25]])
+    """
+    anchors = np.array(anchor_embedding, dtype=np.float64, order="C")
+    indices = np.array(neighbor_indices, dtype=np.int64, order="C")
+    weights = np.array(neighbor_weights, dtype=np.float64, order="C")
+    if indices.size and indices.max() >= anchors.shape[0]:
+        raise ValueError(
+            f"neighbor_indices must be below the number of training items, {anchors.shape[0]}; "
+            f"got {indices.max()}."
+        )
+    weights[indices < 0] = 0.0
+    indices[indices < 0] = 0
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        bad = weights[~(np.isfinite(weights) & (weights >= 0))][0]
+        raise ValueError(
+            f"The weights of neighbours must be finite and at least 0; got {bad}. Use "
+            "repulsive_indices for training items that repel."
+        )
+    center = anchors.mean(axis=0)
+    anchors -= center
+    size = float(np.sqrt((anchors**2).sum(axis=1).max()))
+    if not size > 0.0:
+        size = 1.0
+
+    repulsion = None
+    if repulsive is not None and repulsive_indices is not None and np.any(repulsive_weight):
+        given = np.asarray(repulsive_indices, dtype=np.int64)
+        items, slot = np.unique(given, return_inverse=True)
+        slots = np.full(anchors.shape[0], -1)
+        slots[items] = np.arange(items.size)
+        strengths = np.bincount(slot, np.broadcast_to(repulsive_weight, given.shape))
+        repulsion = items, -strengths, slots
+
+    X = np.zeros((indices.shape[0], anchors.shape[1]))
+    converged = np.ones(indices.shape[0], dtype=bool)
+    attracted = np.flatnonzero((weights > 0).any(axis=1))
+    chunks = [attracted[i : i + chunk_size] for i in range(0, attracted.size, chunk_size)]
+
+    def solve(rows):
+        X[rows], converged[rows] = _place_chunk(
+            anchors,
+            size,
+            indices[rows],
+            weights[rows],
+            (attractive, repulsive),
+            repulsion,
+            max_iter,
+            tol,
+        )
+
+    run_pieces(solve, [(rows,) for rows in chunks], n_threads)
+    if not converged.all():
+        warnings.warn(
+            f"{np.count_nonzero(~converged)} of {converged.size} new items were placed where "
+            f"their distortion can still decrease: {max_iter} Newton steps were not enough, "
+            "repulsion outweighs attraction however far away, or the distortion was infinite "
+            "wherever it was tried. A smoother penalty, one that attracts more, or one that is "
+            "finite everywhere can be minimised more closely.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    X += center
+    return X

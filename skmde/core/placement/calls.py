@@ -1,0 +1,66 @@
+"""What the placement's two objectives share: distances to anchors, and calls of functions in torch.
+
+An element's bits depend on that element alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from skmde._utils.jit import jit
+from skmde.core.placement.newton import Floats
+from skmde.functions.base import Loss, Penalty
+
+# Pairs worked on at once: their arrays stay in cache.
+BLOCK = 16384
+# Elements per call of a function. From 2048 elements on torch cuts some operations into one piece
+# per thread, and may round the last elements of a piece, which do not fill a vector register,
+# differently. So calls are shorter than that and a multiple of PAD, which fills any register.
+PAD = 64
+_CALL = 31 * PAD
+UNITS = 4.0  # of rounding by which a term may be wrong
+
+
+@jit()
+def squared_distances(points: Any, rows: Any, anchors: Any, indices: Any, out: Any) -> None:
+    """Squared distances to the anchors of each row, one row after the other."""
+    m = points.shape[1]
+    k = indices.shape[1]
+    for b in range(rows.shape[0]):
+        for t in range(k):
+            j = indices[rows[b], t]
+            square = 0.0
+            for i in range(m):
+                u = points[b, i] - anchors[j, i]
+                square += u * u
+            out[b * k + t] = square
+
+
+def home(function: Penalty | Loss) -> tuple[torch.dtype, torch.device]:
+    """Dtype and device to call a function with: its own if a module with parameters is in it."""
+    for part in vars(function).values():
+        if isinstance(part, torch.nn.Module):
+            for parameter in part.parameters():
+                return parameter.dtype, parameter.device
+    return torch.float64, torch.device("cpu")
+
+
+def call_in_torch(
+    dtype: torch.dtype,
+    device: torch.device,
+    functions: list[Callable[..., torch.Tensor]],
+    first: Floats,
+    second: Floats,
+) -> Floats:
+    """Elementwise functions of a pair; the bits of an element depend on that element alone."""
+    out = np.empty((len(functions), first.size))
+    for begin in range(0, first.size, _CALL):
+        call = slice(begin, begin + _CALL)
+        pair = [torch.from_numpy(a[call]).to(device, dtype) for a in (first, second)]
+        for row, function in zip(out, functions, strict=True):
+            row[call] = function(*pair).detach().cpu().numpy()
+    return out

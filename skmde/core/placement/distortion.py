@@ -1,0 +1,223 @@
+r"""Average distortion of an item among anchored ones, with its first two derivatives.
+
+Item r at x has pairs with anchored items k, at x_k, of weight w_rk and penalty p; its average
+distortion is
+
+    f_r(x) = sum_k w_rk p(||x - x_k||) / sum_k |w_rk|.
+
+With u = x - x_k, d = ||u||, slope s = p'(d) / d and curvature c = p''(d), the gradient of a term is
+w s u and its Hessian w (s I + (c - s) u u^T / d^2). Below a tiny floor of d, the parabola in d
+that continues value and slope takes the term's place. So all numbers are finite where a slope or
+a barrier is infinite at d = 0, and a kink there (p = d) is a smooth minimum.
+
+A row's numbers depend on that row alone, to the last bit: sums run in the order of the pairs, and
+penalties are called so that no element's rounding depends on its position. Lengths are in units of
+the embedding, numbers in float64.
+
+References
+----------
+Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 2.4.2 (incremental embedding).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from skmde._utils.jit import jit
+from skmde.core.placement.calls import BLOCK, PAD, UNITS, call_in_torch, home, squared_distances
+from skmde.core.placement.newton import Expansion, Floats, Rows
+from skmde.functions.base import Penalty
+from skmde.functions.kinds import D_FLOOR
+
+
+@jit()
+def _add_values(w: Any, v: Any, k: int, value: Any) -> None:
+    """Add the terms of each row, in order."""
+    for b in range(value.shape[0]):
+        for e in range(b * k, b * k + k):
+            if w[e] != 0.0:
+                value[b] += v[e]
+
+
+@jit()
+def _add_expansions(
+    points: Any,
+    rows: Any,
+    anchors: Any,
+    indices: Any,
+    floor: float,
+    precision: float,
+    w: Any,
+    square: Any,
+    v: Any,
+    s: Any,
+    c: Any,
+    value: Any,
+    rounding: Any,
+    gradient: Any,
+    hessian: Any,
+) -> None:
+    """Add value, gradient and Hessian of the terms of each row, in order.
+
+    ``v``, ``s`` and ``c`` are the weighted value, slope and curvature at the distance
+    ``sqrt(square)`` or, if that is less, at the floor.
+    """
+    m = points.shape[1]
+    k = indices.shape[1]
+    u = np.empty(m)
+    for b in range(rows.shape[0]):
+        for t in range(k):
+            e = b * k + t
+            if w[e] == 0.0:
+                continue
+            term, bend = v[e], 0.0
+            if square[e] < floor * floor:
+                term += 0.5 * s[e] * (square[e] - floor * floor)
+            else:
+                bend = (c[e] - s[e]) / square[e]
+            value[b] += term
+            rounding[b] += precision * abs(term)
+            j = indices[rows[b], t]
+            for i in range(m):
+                u[i] = points[b, i] - anchors[j, i]
+                gradient[b, i] += s[e] * u[i]
+                hessian[b, i, i] += s[e]
+                bend_i = bend * u[i]
+                for h in range(i + 1):
+                    hessian[b, i, h] += bend_i * u[h]
+        for i in range(m):
+            for h in range(i):
+                hessian[b, h, i] = hessian[b, i, h]
+
+
+class _Terms(NamedTuple):
+    """Pairs of one kind: their items, weights, penalty, and how to call it."""
+
+    indices: Rows
+    weights: Floats
+    penalty: Penalty
+    dtype: torch.dtype
+    device: torch.device
+
+
+class AnchoredDistortion:
+    """Average distortion of each item as a function of where it is put.
+
+    A :class:`~skmde.core.placement.newton.RowObjective`; the only part of the placement that knows
+    penalties. Each row needs a pair of nonzero weight.
+
+    Parameters
+    ----------
+    anchors : ndarray of shape (n, m)
+        Where the anchored items are; float64, C-contiguous.
+    floor : float, default=0.0
+        Distances below this are treated as the module says; so are those below `D_FLOOR`,
+        where the penalties themselves stop.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.core.placement.distortion import AnchoredDistortion
+    >>> from skmde.penalties import Quadratic
+    >>> distortion = AnchoredDistortion(np.array([[0.0], [4.0]]))
+    >>> distortion.add_terms(np.array([[0, 1]]), np.array([[1.0, 3.0]]), Quadratic())
+    >>> distortion.expand(np.array([[2.0]]), np.array([0])).gradient
+    array([[-2.]])
+    """
+
+    def __init__(self, anchors: Floats, floor: float = 0.0) -> None:
+        self.anchors = anchors
+        self.floor = max(floor, D_FLOOR)
+        self._terms: list[_Terms] = []
+        self._total: Any = 0.0
+        self._rows_per_block = BLOCK
+
+    def add_terms(self, indices: Rows, weights: Floats, penalty: Penalty) -> None:
+        """Add pairs of each row with anchored items.
+
+        Parameters
+        ----------
+        indices : int64 ndarray of shape (q, k)
+            The anchored items.
+        weights : float64 ndarray of shape (q, k)
+            Weights: negative repels, and a pair of weight 0 does not exist.
+        penalty : Penalty
+            The penalty of these pairs.
+        """
+        if indices.shape[1] == 0:
+            return
+        self._terms.append(_Terms(indices, weights, penalty, *home(penalty)))
+        self._rows_per_block = min(self._rows_per_block, max(1, BLOCK // indices.shape[1]))
+        # A running sum: its order does not depend on the number of rows.
+        self._total = self._total + np.cumsum(np.abs(weights), axis=1)[:, -1]
+
+    def _blocks(self, points: Floats, rows: Rows) -> Iterator[tuple[Any, ...]]:
+        """Cut the rows into blocks; for each block and kind of pair: squared distances, w, d."""
+        for begin in range(0, rows.size, self._rows_per_block):
+            block = slice(begin, begin + self._rows_per_block)
+            for terms in self._terms:
+                weights = terms.weights[rows[block]].ravel()
+                w = np.zeros(-(-weights.size // PAD) * PAD)
+                w[: weights.size] = weights
+                square = np.ones(w.size)
+                squared_distances(points[block], rows[block], self.anchors, terms.indices, square)
+                yield block, terms, square, w, np.maximum(np.sqrt(square), self.floor)
+
+    def values(self, points: Floats, rows: Rows) -> Floats:
+        """Average distortion of items at given points.
+
+        Parameters
+        ----------
+        points : ndarray of shape (B, m)
+            A point for each item.
+        rows : int64 ndarray of shape (B,)
+            The items.
+
+        Returns
+        -------
+        ndarray of shape (B,)
+            The average distortions; where a distance is below the floor, that at the floor.
+        """
+        value = np.zeros(rows.size)
+        for block, terms, _, w, d in self._blocks(points, rows):
+            (v,) = call_in_torch(terms.dtype, terms.device, [terms.penalty.weighted_value], d, w)
+            _add_values(w, v, terms.indices.shape[1], value[block])
+        return value / self._total[rows]
+
+    def expand(self, points: Floats, rows: Rows) -> Expansion:
+        """Average distortion of items at given points, with gradients and Hessians.
+
+        Parameters
+        ----------
+        points : ndarray of shape (B, m)
+            A point for each item.
+        rows : int64 ndarray of shape (B,)
+            The items.
+
+        Returns
+        -------
+        Expansion
+            Values, gradients and Hessians of the B functions.
+        """
+        m = points.shape[1]
+        value, rounding = np.zeros(rows.size), np.zeros(rows.size)
+        gradient, hessian = np.zeros((rows.size, m)), np.zeros((rows.size, m, m))
+        for block, terms, square, w, d in self._blocks(points, rows):
+            p = terms.penalty
+            functions = [p.weighted_value, p.weighted_slope, p.weighted_curvature]
+            v, s, c = call_in_torch(terms.dtype, terms.device, functions, d, w)
+            at = points[block], rows[block], self.anchors, terms.indices
+            precision = UNITS * torch.finfo(terms.dtype).eps
+            sums = value[block], rounding[block], gradient[block], hessian[block]
+            _add_expansions(*at, self.floor, precision, w, square, v, s, c, *sums)
+        total = self._total[rows]
+        return Expansion(
+            value / total,
+            rounding / total,
+            gradient / total[:, None],
+            hessian / total[:, None, None],
+        )

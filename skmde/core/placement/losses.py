@@ -1,0 +1,338 @@
+r"""Average loss of an item against its original distances to anchored ones, with two derivatives.
+
+Item r at x has original distances delta_rk to the anchored items k, at x_k, and weights w_rk; with
+a loss l, its average loss is
+
+    f_r(x) = sum_k w_rk l(delta_rk, ||x - x_k||) / sum_k w_rk,
+
+over the same anchored items in every row. A loss may have a kink at d = delta, and then its
+minima are where kinks meet, which derivatives alone do not find. So it can be taken at a distance
+in between,
+
+    delta + sign(r) (sqrt(r^2 + eps^2) - eps),     r = d - delta,
+
+which makes it smooth and changes it the less, the smaller eps is.
+
+A row's numbers depend on that row alone, to the last bit. Lengths are in units of the embedding,
+numbers in float64.
+
+References
+----------
+Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 2.4.2 (incremental embedding).
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import torch
+
+from skmde._utils.jit import jit
+from skmde.core.placement.calls import BLOCK, PAD, UNITS, call_in_torch, home, squared_distances
+from skmde.core.placement.newton import Expansion, Floats, Rows
+from skmde.functions import kinds
+from skmde.functions.base import Loss
+from skmde.functions.kinds import D_FLOOR
+
+# Compiled losses have no floor of their own; this one keeps their numbers finite at d = 0.
+_LEAST = 1e-12
+_SQUARED, _WEIGHTED_SQUARED = kinds.SQUARED, kinds.WEIGHTED_SQUARED
+_HUBER_LOSS, _ABSOLUTE = kinds.HUBER_LOSS, kinds.ABSOLUTE
+_LOGISTIC_LOSS, _FRACTIONAL = kinds.LOGISTIC_LOSS, kinds.FRACTIONAL
+_POWER_LOSS = kinds.POWER_LOSS
+_IN_TORCH = -1
+
+
+@jit()
+def _loss(kind: int, a: float, b: float, t: float, r: float, side: float) -> Any:
+    """Value of a built-in loss at d = t + r and its two derivatives; side is the sign of r.
+
+    Formulas: ``functions/kinds.py``. ``a`` and ``b`` are those of :func:`_scaled_parameters`.
+    """
+    x = abs(r)
+    if kind == _ABSOLUTE:
+        return x, side, 0.0
+    if kind == _SQUARED:
+        return r * r, 2.0 * r, 2.0
+    if kind == _HUBER_LOSS:
+        if x <= a:
+            return r * r, 2.0 * r, 2.0
+        return a * (2.0 * x - a), 2.0 * a * side, 0.0
+    if kind == _LOGISTIC_LOSS:
+        fall = np.expm1(-a * x)
+        sigma = 1.0 / (2.0 + fall)
+        return (
+            x + np.log1p(0.5 * fall) / a,
+            side * sigma,
+            a * (1.0 + fall) * sigma * sigma,
+        )
+    if kind == _POWER_LOSS:
+        z = (x if a >= 2.0 else max(x, D_FLOOR)) ** (a - 2.0)
+        return z * x * x, a * z * r, a * (a - 1.0) * z
+    if t == 0.0 and kind == _WEIGHTED_SQUARED:
+        return b * r * r, 2.0 * b * r, 2.0 * b
+    if kind == _WEIGHTED_SQUARED:
+        unit = t if a == 2.0 else 1.0
+        return r / unit * (r / t), 2.0 * (r / unit / t), 2.0 / unit / t
+    if t == 0.0:
+        return b * r, b, 0.0
+    r = max(r, D_FLOOR * t - t)
+    B = t + r
+    v, q, s = t / B, r / t, r / B
+    if kind == _FRACTIONAL:
+        if side < 0.0:
+            return -s, -v / B, 2.0 * v / B / B
+        return q, side / t, 0.0
+    # SOFT_FRACTIONAL: up and down are its weights of d / t and t / d
+    y = 0.5 * a * (q + s)
+    fall = np.expm1(-abs(y))
+    e, rest = 1.0 + fall, fall * (2.0 + fall)  # exp(-|y|) and exp(-2 |y|) - 1
+    cosh = np.log1p(0.5 * fall * fall / e if abs(y) < 1.0 else 0.5 * rest)
+    cosh += abs(y) if abs(y) >= 1.0 else 0.0
+    more = 1.0 / (2.0 + rest)
+    tanh, up, down = -rest * more, more, e * e * more
+    if y < 0.0:
+        tanh, up, down = -tanh, down, up
+    bend = (1.0 + v * v) / t
+    return (
+        0.5 * q * s + cosh / a,
+        (s * (1.0 + v) + tanh * (1.0 + v * v)) / (2.0 * t),
+        2.0 * v / B / B * down + a * (up * down) * bend * bend,
+    )
+
+
+@jit()
+def _add_losses(
+    points: Any,
+    rows: Any,
+    anchors: Any,
+    deviations: Any,
+    weights: Any,
+    kind: int,
+    a: float,
+    b: float,
+    epsilon: float,
+    table: Any,
+    floor: float,
+    precision: float,
+    value: Any,
+    rounding: Any,
+    gradient: Any,
+    hessian: Any,
+) -> None:
+    """Add value, gradient and Hessian of the losses of each row, in order.
+
+    ``table`` holds losses and derivatives computed in torch, if that is their kind.
+    """
+    n, m = anchors.shape
+    u = np.empty(m)
+    for i in range(rows.shape[0]):
+        x, ts, ws, G, H = points[i], deviations[rows[i]], weights[rows[i]], gradient[i], hessian[i]
+        values = errors = slopes = 0.0
+        for k in range(n):
+            w, t = ws[k], ts[k]
+            if w == 0.0:
+                continue
+            square = 0.0
+            for j in range(m):
+                u[j] = x[j] - anchors[k, j]
+                square += u[j] * u[j]
+            d = max(np.sqrt(square), floor)
+            r = d - t
+            side, near, change, turn = np.sign(r), r, 1.0, 0.0
+            if epsilon > 0.0:
+                side = 1.0 if r >= 0.0 else -1.0
+                root = np.sqrt(r * r + epsilon * epsilon)
+                near = r * (abs(r) / (root + epsilon))
+                inverse = 1.0 / root
+                change = abs(r) * inverse
+                turn = side * (epsilon * inverse) ** 2 * inverse
+            if kind == _IN_TORCH:
+                e = i * n + k
+                v, g, c = table[0, e], table[1, e], table[2, e]
+            else:
+                v, g, c = _loss(kind, a, b, t, near, side)
+            c = w * (c * change * change + g * turn)
+            g = w * (g * change)
+            v = w * v
+            inverse = 1.0 / d
+            s, bend = g * inverse, 0.0
+            if square < floor * floor:
+                v += 0.5 * s * (square - floor * floor)
+            else:
+                bend = (c - s) * inverse * inverse
+            values += v
+            # the residual is as wrong as the distances that it is a difference of
+            errors += abs(v) + abs(g) * (d + t)
+            slopes += s
+            for j in range(m):
+                G[j] += s * u[j]
+                bend_j = bend * u[j]
+                for h in range(j + 1):
+                    H[j, h] += bend_j * u[h]
+        value[i] += values
+        rounding[i] += precision * errors
+        for j in range(m):
+            H[j, j] += slopes
+            for h in range(j):
+                H[h, j] = H[j, h]
+
+
+class AnchoredLoss:
+    """Average loss of each item, against original distances, as a function of where it is put.
+
+    A :class:`~skmde.core.placement.newton.RowObjective` whose rows all have the same anchored
+    items. Built-in losses are evaluated in a compiled loop, others in torch.
+
+    Parameters
+    ----------
+    anchors : ndarray of shape (n, m)
+        Where the anchored items are; float64, C-contiguous, of order one.
+    deviations : ndarray of shape (q, n)
+        Original distances, at least 0 and finite.
+    weights : ndarray of shape (q, n)
+        Weights, at least 0; a pair of weight 0 does not exist. Each row needs one above 0.
+    loss : Loss
+        The loss.
+    unit : float, default=1.0
+        What the lengths above are multiples of: the loss is taken at ``unit * deviations``, and
+        values are divided by a number, the same for all, that makes them of order one.
+
+    Attributes
+    ----------
+    smooth : bool
+        Whether the loss is known to have no kink.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.core.placement.losses import AnchoredLoss
+    >>> from skmde.losses import SquaredLoss
+    >>> anchors, deviations = np.array([[0.0], [4.0]]), np.array([[1.0, 1.0]])
+    >>> AnchoredLoss(anchors, deviations, np.ones((1, 2)), SquaredLoss()).values(
+    ...     np.array([[1.0]]), np.array([0])
+    ... )
+    array([2.])
+    """
+
+    def __init__(
+        self, anchors: Floats, deviations: Floats, weights: Floats, loss: Loss, unit: float = 1.0
+    ) -> None:
+        self.anchors = anchors
+        self.deviations = deviations
+        self.weights = weights
+        self.loss = loss
+        self.unit = unit
+        self.epsilon = 0.0
+        self._kernel = _scaled_parameters(loss, unit)
+        kind, a, _ = self._kernel
+        self.smooth = kind in (_SQUARED, _WEIGHTED_SQUARED, _HUBER_LOSS, kinds.SOFT_FRACTIONAL)
+        self.smooth |= kind == _POWER_LOSS and a >= 2.0
+        self._dtype, self._device = home(loss)
+        self._floor, self._divisor = _LEAST, 1.0
+        if kind == _IN_TORCH:
+            self._floor = D_FLOOR
+            pairs = np.array([1.0, 1.0, 2.0, 0.5] * 16), np.array([0.5, 2.0, 1.0, 1.0] * 16)
+            strength = np.abs(self._in_torch(*pairs)[1]).max()
+            if np.isfinite(strength) and strength > 0.0:
+                self._divisor = float(strength)
+        # A running sum: its order does not depend on the number of rows.
+        self._total = np.cumsum(weights, axis=1)[:, -1]
+
+    def smoothed(self, epsilon: float) -> AnchoredLoss:
+        """The same with kinks rounded over a length, as the module says; 0 restores the loss."""
+        other = copy.copy(self)
+        other.epsilon = epsilon
+        return other
+
+    def values(self, points: Floats, rows: Rows) -> Floats:
+        """Average loss of items, shape (B,), at given points, shape (B, m)."""
+        return self.expand(points, rows).value
+
+    def expand(self, points: Floats, rows: Rows) -> Expansion:
+        """Average loss of items at given points, with gradients and Hessians.
+
+        Parameters
+        ----------
+        points : ndarray of shape (B, m)
+            A point for each item.
+        rows : int64 ndarray of shape (B,)
+            The items.
+
+        Returns
+        -------
+        Expansion
+            Values, gradients and Hessians of the B functions.
+        """
+        B, m = points.shape
+        sums = np.zeros(B), np.zeros(B), np.zeros((B, m)), np.zeros((B, m, m))
+        in_torch = self._kernel[0] == _IN_TORCH
+        size = max(1, BLOCK // len(self.anchors)) if in_torch else max(1, B)
+        table = np.empty((3, 0))
+        precision = UNITS * torch.finfo(self._dtype).eps
+        for begin in range(0, B, size):
+            block = slice(begin, begin + size)
+            if in_torch:
+                table = self._table(points[block], rows[block])
+            _add_losses(
+                points[block],
+                rows[block],
+                self.anchors,
+                self.deviations,
+                self.weights,
+                *self._kernel,
+                self.epsilon,
+                table,
+                self._floor,
+                precision,
+                *(part[block] for part in sums),
+            )
+        total = self._total[rows]
+        value, rounding, gradient, hessian = sums
+        return Expansion(
+            value / total,
+            rounding / total,
+            gradient / total[:, None],
+            hessian / total[:, None, None],
+        )
+
+    def _table(self, points: Floats, rows: Rows) -> Floats:
+        """Losses of all pairs of some rows, and their two derivatives."""
+        n = len(self.anchors)
+        t = np.ones(-(-rows.size * n // PAD) * PAD)
+        t[: rows.size * n] = self.deviations[rows].ravel()
+        square = np.ones(t.size)
+        everyone = np.broadcast_to(np.arange(n), (len(self.deviations), n))
+        squared_distances(points, rows, self.anchors, everyone, square)
+        d = np.maximum(np.sqrt(square), self._floor)
+        if self.epsilon > 0.0:
+            r = d - t
+            near = r * r / (np.sqrt(r * r + self.epsilon**2) + self.epsilon)
+            # at the very target, a slope is that of neither side
+            d = t + np.where(r >= 0.0, 1.0, -1.0) * np.maximum(near, 1e-14 * (1.0 + t))
+            d = np.maximum(d, 0.0)
+        return self._in_torch(t, d) / self._divisor
+
+    def _in_torch(self, t: Floats, d: Floats) -> Floats:
+        functions = [self.loss.value, self.loss.slope, self.loss.curvature]
+        v, s, c = call_in_torch(self._dtype, self._device, functions, self.unit * t, self.unit * d)
+        return np.stack([v, self.unit**2 * (s * np.maximum(d, D_FLOOR)), self.unit**2 * c])
+
+
+def _scaled_parameters(loss: Loss, unit: float) -> tuple[int, float, float]:
+    """Kind and parameters of a loss, up to a factor, for lengths in multiples of a unit."""
+    kernel = loss.kernel_parameters()
+    if kernel is None:
+        return _IN_TORCH, 0.0, 0.0
+    kind, a, b = kernel
+    if kind == _HUBER_LOSS:
+        a /= unit
+    elif kind == _LOGISTIC_LOSS:
+        a = unit
+    elif kind == _WEIGHTED_SQUARED:
+        b = unit**a  # of pairs with delta = 0, whose error is absolute
+    elif kind in (_FRACTIONAL, kinds.SOFT_FRACTIONAL):
+        b = unit
+    return kind, a, b

@@ -1,0 +1,400 @@
+r"""Many small unconstrained problems at once: Newton's method in a trust region, row by row.
+
+Row r of the result minimises its own smooth function f_r of m variables. An iteration solves
+
+    minimise  g^T s + s^T H s / 2   subject to  ||s|| <= radius,
+
+g and H the gradient and Hessian of f_r at the current point. The minimiser is
+s = -(H + shift I)^{-1} g with the least shift >= 0 that makes H + shift I positive
+semidefinite and s short enough (Moré and Sorensen 1983), so a row moves downhill even where f_r is
+not convex, and leaves saddle points along a direction of negative curvature. The radius grows
+where the model foretold the decrease of f_r, and shrinks where it did not or where f_r is not
+finite. Near a minimiser shift = 0 and convergence is quadratic.
+
+Each row has its own radius and its own stopping test, and every number of a row is computed from
+that row alone, in an order fixed by m: its result is the same bits alone and in any batch. Rows
+that are done leave the batch, so the cost follows the rows that are still moving.
+
+References
+----------
+Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 2.4.2 (incremental embedding).
+Moré and Sorensen, Computing a trust region step, SIAM J. Sci. Stat. Comput. 4 (1983).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmde._utils.jit import jit
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+# How a row ended, or that it has not (`_MOVING`).
+_MOVING, _STATIONARY, _PRECISION, _STALLED, _NOT_FINITE = range(5)
+
+_SUBPROBLEM_STEPS = 40
+# A step is allowed to miss the radius by this much: the radius is a guess anyway.
+_SLACK = 0.2
+
+
+class Expansion(NamedTuple):
+    """Second-order expansions of the functions of B rows at one point each.
+
+    Attributes
+    ----------
+    value : ndarray of shape (B,)
+    rounding : ndarray of shape (B,)
+        By how much rounding may have changed ``value``.
+    gradient : ndarray of shape (B, m)
+    hessian : ndarray of shape (B, m, m)
+    """
+
+    value: Floats
+    rounding: Floats
+    gradient: Floats
+    hessian: Floats
+
+
+class RowObjective(Protocol):
+    """One function of m variables for each row."""
+
+    def expand(self, points: Floats, rows: Rows) -> Expansion:
+        """Expand the functions of ``rows``, shape (B,), at ``points``, shape (B, m).
+
+        Numbers that are not finite are allowed: the point is then refused.
+        """
+        ...
+
+
+class RowMinimum(NamedTuple):
+    """What :func:`minimize_rows` found.
+
+    Attributes
+    ----------
+    X : ndarray of shape (q, m)
+        The best point of each row: never worse than its start.
+    value : ndarray of shape (q,)
+        The function of each row there.
+    converged : ndarray of bool of shape (q,)
+        False where ``max_iter`` came first, or where the start was not finite.
+    n_iter : int
+        Iterations of the slowest row.
+    """
+
+    X: Floats
+    value: Floats
+    converged: NDArray[np.bool_]
+    n_iter: int
+
+
+@jit()
+def _factor(H: Any, shift: float, L: Any) -> bool:
+    """Cholesky factor of H + shift I into the lower triangle of L; False if not definite."""
+    m = H.shape[0]
+    largest = 0.0
+    for i in range(m):
+        largest = max(largest, abs(H[i, i] + shift))
+    for j in range(m):
+        pivot = H[j, j] + shift
+        for k in range(j):
+            pivot -= L[j, k] * L[j, k]
+        if not pivot > 1e-14 * largest:
+            return False
+        root = np.sqrt(pivot)
+        L[j, j] = root
+        for i in range(j + 1, m):
+            total = H[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = total / root
+    return True
+
+
+@jit()
+def _forward(L: Any, b: Any, out: Any) -> float:
+    """Solve L out = b; return ||out||."""
+    square = 0.0
+    for i in range(b.shape[0]):
+        total = b[i]
+        for k in range(i):
+            total -= L[i, k] * out[k]
+        out[i] = total / L[i, i]
+        square += out[i] * out[i]
+    return np.sqrt(square)
+
+
+@jit()
+def _backward(L: Any, b: Any, out: Any) -> float:
+    """Solve L^T out = b, where out may be b; return ||out||."""
+    m = b.shape[0]
+    square = 0.0
+    for j in range(m):
+        i = m - 1 - j
+        total = b[i]
+        for k in range(i + 1, m):
+            total -= L[k, i] * out[k]
+        out[i] = total / L[i, i]
+        square += out[i] * out[i]
+    return np.sqrt(square)
+
+
+@jit()
+def _norm(a: Any) -> float:
+    square = 0.0
+    for i in range(a.shape[0]):
+        square += a[i] * a[i]
+    return np.sqrt(square)
+
+
+@jit()
+def _lengthen(g: Any, L: Any, radius: float, s: Any, z: Any) -> None:
+    """Add to s the softest direction of L L^T, downhill, until ||s|| = radius.
+
+    The "hard case" of Moré and Sorensen: g has no part along the most negative curvature, as at a
+    saddle point, so no shift makes s long enough.
+    """
+    m = s.shape[0]
+    # Entries of different sizes: an eigenvector of a symmetric arrangement of anchors is
+    # unlikely to be orthogonal to this one.
+    for i in range(m):
+        z[i] = 1.0 / (1.0 + 0.6180339887498949 * i)
+    for _ in range(4):
+        _forward(L, z, z)
+        length = _backward(L, z, z)
+        for i in range(m):
+            z[i] /= length
+    sz = gz = ss = 0.0
+    for i in range(m):
+        sz += s[i] * z[i]
+        gz += g[i] * z[i]
+        ss += s[i] * s[i]
+    sign = -1.0 if gz > 0.0 else 1.0
+    sz *= sign
+    tau = sign * (np.sqrt(max(sz * sz + radius * radius - ss, 0.0)) - sz)
+    for i in range(m):
+        s[i] += tau * z[i]
+
+
+@jit()
+def _solve_subproblem(g: Any, H: Any, radius: float, s: Any, L: Any, z: Any) -> None:
+    """Write to s the minimiser of the quadratic model in the ball; L and z are scratch space."""
+    m = g.shape[0]
+    lowest, largest = np.inf, 0.0
+    for i in range(m):
+        off = 0.0
+        for j in range(m):
+            largest = max(largest, abs(H[i, j]))
+            if j != i:
+                off += abs(H[i, j])
+        lowest = min(lowest, H[i, i] - off)
+    # Gershgorin's discs: with this shift H is definite and the step fits.
+    high = (_norm(g) / radius + max(0.0, -lowest)) * (1.0 + 1e-9) + 1e-9 * largest + 1e-200
+    low, shift = 0.0, 0.0
+    for _ in range(_SUBPROBLEM_STEPS):
+        guess = -1.0
+        if _factor(H, shift, L):
+            forward = _forward(L, g, z)
+            length = _backward(L, z, s)
+            fits = length <= radius * (1.0 + _SLACK)
+            if fits and (shift == 0.0 or length >= radius * (1.0 - _SLACK)):
+                for i in range(m):
+                    s[i] = -s[i]
+                return
+            if fits:
+                high = shift
+            else:
+                low = shift
+            # Newton's method for 1 / ||s(shift)|| = 1 / radius, which is nearly linear in shift.
+            if forward > 0.0:
+                soft = _forward(L, s, z)
+                if soft > 0.0:
+                    guess = shift + (length / soft) ** 2 * (length - radius) / radius
+        else:
+            low = shift
+        if high - low <= 1e-3 * high:
+            break
+        if not low < guess < high:
+            guess = max(np.sqrt(low * high), low + 0.01 * (high - low))
+        shift = guess
+    _factor(H, high, L)
+    _forward(L, g, z)
+    length = _backward(L, z, s)
+    for i in range(m):
+        s[i] = -s[i]
+    if length < radius * (1.0 - _SLACK):
+        _lengthen(g, L, radius, s, z)
+
+
+@jit()
+def _propose(rows: Any, trial: Any, current: Any, radius: Any, tol: float, state: Any) -> Any:
+    """Move the points ``trial`` of the rows a step; return model decreases and step lengths.
+
+    Rows that are stationary get their ``state`` set instead.
+    """
+    B, m = trial.shape
+    decrease = np.zeros(B)
+    length = np.zeros(B)
+    L = np.empty((m, m))
+    s = np.empty(m)
+    z = np.empty(m)
+    for b in range(B):
+        r = rows[b]
+        g, H = current.gradient[r], current.hessian[r]
+        if _norm(g) <= tol:
+            largest = 0.0
+            for i in range(m):
+                largest = max(largest, abs(H[i, i]))
+            # A flat direction is a minimum as good as any other; one that bends down is not.
+            if _factor(H, 1e-8 * largest + 1e-200, L):
+                state[r] = _STATIONARY
+                continue
+        _solve_subproblem(g, H, radius[r], s, L, z)
+        model = 0.0
+        for i in range(m):
+            bend = 0.0
+            for j in range(m):
+                bend += H[i, j] * s[j]
+            model -= s[i] * (g[i] + 0.5 * bend)
+            trial[b, i] += s[i]
+        decrease[b] = model
+        length[b] = _norm(s)
+    return decrease, length
+
+
+@jit()
+def _is_finite(value: float, g: Any, H: Any) -> bool:
+    total = value
+    for i in range(g.shape[0]):
+        total += abs(g[i])
+        for j in range(g.shape[0]):
+            total += abs(H[i, j])
+    return np.isfinite(total)
+
+
+@jit()
+def _judge(
+    rows: Any,
+    trial: Any,
+    decrease: Any,
+    length: Any,
+    found: Any,
+    current: Any,
+    radius: Any,
+    limit: float,
+    shortest: float,
+    state: Any,
+) -> Any:
+    """Say which rows' trial points are better; set every row's radius and state."""
+    better = np.zeros(rows.shape[0], dtype=np.bool_)
+    for b in range(rows.shape[0]):
+        r = rows[b]
+        finite = _is_finite(found.value[b], found.gradient[b], found.hessian[b])
+        if not finite or _norm(trial[b]) > limit:
+            radius[r] = 0.25 * min(radius[r], length[b])
+            if radius[r] < shortest:
+                state[r] = _STALLED
+            continue
+        gain = current.value[r] - found.value[b]
+        noise = current.rounding[r] + found.rounding[b]
+        if decrease[b] <= noise:
+            # Values can no longer tell the points apart, gradients still can.
+            better[b] = gain >= -noise and _norm(found.gradient[b]) < _norm(current.gradient[r])
+            if not better[b]:
+                state[r] = _PRECISION
+        else:
+            better[b] = gain > 1e-4 * decrease[b]
+            if gain < 0.25 * decrease[b]:
+                radius[r] = 0.25 * min(radius[r], length[b])
+            elif gain > 0.75 * decrease[b] and length[b] > 0.7 * radius[r]:
+                radius[r] = min(3.0 * radius[r], limit)
+            if radius[r] < shortest:
+                state[r] = _STALLED
+    return better
+
+
+def minimize_rows(
+    objective: RowObjective,
+    start: Floats,
+    *,
+    radius: Floats,
+    limit: float,
+    scale: float = 1.0,
+    tol: float = 1e-10,
+    max_iter: int = 100,
+) -> RowMinimum:
+    """Minimise the function of each row from its own start.
+
+    Parameters
+    ----------
+    objective : RowObjective
+        The functions and their first two derivatives.
+    start : ndarray of shape (q, m)
+        Where the rows start. It is not written to.
+    radius : ndarray of shape (q,)
+        First bound, above 0, on the length of a row's step.
+    limit : float
+        No row goes farther than this from the origin, so that one whose function decreases for
+        ever ends at a finite place.
+    scale : float, default=1.0
+        Size of the embedding: a row whose steps have shrunk to 1e-13 times this, as happens at a
+        kink, is done.
+    tol : float, default=1e-10
+        A row is done where the norm of its gradient is at most this and its Hessian positive
+        semidefinite.
+    max_iter : int, default=100
+        Steps that a row may try.
+
+    Returns
+    -------
+    minimum : RowMinimum
+        Points, values, and which rows converged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.core.placement.newton import Expansion, minimize_rows
+    >>> class Bowl:
+    ...     centers = np.array([[0.0, 1.0], [2.0, 3.0]])
+    ...     def expand(self, points, rows):
+    ...         offset = points - self.centers[rows]
+    ...         hessian = np.broadcast_to(2 * np.eye(2), (len(rows), 2, 2)).copy()
+    ...         value = (offset**2).sum(axis=1)
+    ...         return Expansion(value, 1e-15 * value, 2 * offset, hessian)
+    >>> minimize_rows(Bowl(), np.zeros((2, 2)), radius=np.ones(2), limit=10.0).X.round(6)
+    array([[0., 1.],
+           [2., 3.]])
+    """
+    X = np.array(start, dtype=np.float64, order="C")
+    radius = np.array(radius, dtype=np.float64)
+    current = Expansion(*(np.array(part) for part in objective.expand(X, np.arange(len(X)))))
+    finite = np.isfinite(current.value)
+    finite &= np.isfinite(current.gradient).all(axis=1)
+    finite &= np.isfinite(current.hessian).all(axis=(1, 2))
+    state = np.where(finite, _MOVING, _NOT_FINITE)
+    rows = np.flatnonzero(finite)
+    n_iter = 0
+    while rows.size and n_iter < max_iter:
+        n_iter += 1
+        trial = X[rows]
+        decrease, length = _propose(rows, trial, current, radius, tol, state)
+        moving = np.flatnonzero(state[rows] == _MOVING)
+        if moving.size < rows.size:
+            rows, trial = rows[moving], trial[moving]
+            decrease, length = decrease[moving], length[moving]
+        if not rows.size:
+            break
+        found = objective.expand(trial, rows)
+        better = _judge(
+            rows, trial, decrease, length, found, current, radius, limit, 1e-13 * scale, state
+        )
+        moved = rows[better]
+        X[moved] = trial[better]
+        for old, new in zip(current, found, strict=True):
+            old[moved] = new[better]
+        rows = rows[state[rows] == _MOVING]
+    converged = (state != _MOVING) & (state != _NOT_FINITE)
+    return RowMinimum(X, current.value, converged, n_iter)

@@ -1,0 +1,1 @@
+"""Projected L-BFGS, its parts, and what a solve returns."""

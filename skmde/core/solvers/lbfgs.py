@@ -1,0 +1,253 @@
+r"""Projected L-BFGS (monograph, section 6.1, algorithm 1).
+
+From a feasible X_0, for k = 0, 1, ...:
+
+    G_k = T_X(grad E(X_k))              projected onto the tangent space of the constraint set
+    stop if ||G_k||_F <= tol
+    V_k = -B_k^{-1} G_k                 quasi-Newton, from the last M pairs (``history.py``)
+    t_k by a line search                modified strong Wolfe conditions (``line_search.py``)
+    X_{k+1} = P(X_k + t_k V_k)          projected onto the constraint set
+
+The solver never raises for numerical reasons: it returns the best finite iterate and says why
+it stopped. One evaluation costs one read from the device.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from skmde._linalg.reductions import add_multiple, dot
+from skmde.constraints import Constraint
+from skmde.core.solvers.history import PairHistory
+from skmde.core.solvers.line_search import Wolfe, strong_wolfe
+from skmde.core.solvers.result import Callback, History, SolveResult, SolverState, asks_to_stop
+
+_FAR = 1e12  # how many times as large as the start, or as unit size, no embedding is
+
+
+class Objective(Protocol):
+    """What is minimised."""
+
+    n_threads: int
+    device: torch.device
+
+    def value_and_gradient(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
+        """Value at `X`, and gradient of X's shape."""
+        ...
+
+
+@dataclass
+class _Point:
+    """An iterate or a trial, with all that the host knows of it."""
+
+    step: float
+    X: torch.Tensor
+    G: torch.Tensor
+    value: float
+    slope: float
+    squared_norm: float
+    dots: np.ndarray | None = None
+
+    @property
+    def residual_norm(self) -> float:
+        return math.sqrt(max(self.squared_norm, 0.0))
+
+
+def minimize(
+    objective: Objective,
+    constraint: Constraint,
+    X: torch.Tensor,
+    *,
+    tol: float = 1e-5,
+    max_iter: int = 300,
+    memory_size: int = 10,
+    wolfe: Wolfe | None = None,
+    callbacks: Sequence[Callback] = (),
+    snapshot_every: int | None = None,
+) -> SolveResult:
+    """Minimise the average distortion from `X`, a feasible embedding of shape (n, m).
+
+    Parameters
+    ----------
+    objective : Objective
+        What to minimise.
+    constraint : Constraint
+        Where.
+    X : torch.Tensor of shape (n, m)
+        Feasible start; not changed.
+    tol : float
+        Stop when the Frobenius norm of the projected gradient is at most this.
+    max_iter : int
+        Largest number of iterations.
+    memory_size : int
+        Pairs in the quasi-Newton matrix.
+    wolfe : Wolfe, optional
+        Constants of the line search.
+    callbacks : sequence of callable
+        Each is called with a `SolverState` after every iteration; True stops the solve.
+    snapshot_every : int, optional
+        Keep a copy of every so many iterates in the history.
+
+    Returns
+    -------
+    result : SolveResult
+    """
+    memory_size = max(1, min(memory_size, max_iter))  # no more pairs than steps
+    solve = _Solve(objective, constraint, memory_size, wolfe or Wolfe(), X)
+    point = solve.start(X)
+    history = History()
+    started = time.perf_counter()
+
+    def record(iteration: int) -> None:
+        history.value.append(point.value)
+        history.residual_norm.append(point.residual_norm)
+        history.step_size.append(point.step)
+        history.seconds.append(time.perf_counter() - started)
+        if snapshot_every is not None and iteration % snapshot_every == 0:
+            history.snapshots.append((iteration, point.X.detach().cpu().numpy().copy()))
+
+    record(0)
+    iteration, reason = 0, ""
+    if not (math.isfinite(point.value) and math.isfinite(point.squared_norm)):
+        reason = "the average distortion or its gradient is not finite at the starting point"
+    while not reason:
+        if point.residual_norm <= tol:
+            reason = f"the residual norm {point.residual_norm:.3g} is at most tol={tol:g}"
+            break
+        if iteration >= max_iter:
+            reason = f"max_iter={max_iter} iterations were done"
+            break
+        following = solve.advance(point)
+        if following is None:
+            reason = "no step along the search direction decreases the average distortion"
+            break
+        point = following
+        iteration += 1
+        record(iteration)
+        state = SolverState.at(iteration, point.value, point.residual_norm, point.X)
+        if asks_to_stop(callbacks, state):
+            reason = "a callback returned True"
+        elif solve.runs_away(point):
+            reason = "the items move apart without end, as if there were no minimum"
+    X = point.X
+    if iteration and not constraint.needs_projection:
+        X = constraint.project(X).contiguous()  # what rounding has added up over the steps
+    return SolveResult(
+        X=X,
+        value=point.value,
+        residual_norm=point.residual_norm,
+        n_iter=iteration,
+        n_evaluations=solve.n_evaluations,
+        converged=point.residual_norm <= tol,
+        reason=reason,
+        history=history,
+    )
+
+
+class _Solve:
+    """One run of the algorithm: the problem, the pairs, and the counters."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        constraint: Constraint,
+        memory_size: int,
+        wolfe: Wolfe,
+        like: torch.Tensor,
+    ) -> None:
+        self.objective = objective
+        self.constraint = constraint
+        self.wolfe = wolfe
+        self.pairs = PairHistory(memory_size, like, objective.n_threads)
+        self.noise = 4.0 * torch.finfo(like.dtype).eps
+        self.size = 0.0  # norm of the start
+        self.n_evaluations = 0
+
+    def start(self, X: torch.Tensor) -> _Point:
+        X = X.detach().clone().contiguous()
+        value, G = self._evaluate(X)
+        numbers = self._read(value, dot(G, G), dot(X, X))
+        self.size = math.sqrt(numbers[2])
+        return _Point(0.0, X, G, numbers[0], 0.0, numbers[1])
+
+    def runs_away(self, point: _Point) -> bool:
+        """Whether repulsion has won: what is negative still decreases, however far items are."""
+        if point.value >= 0:
+            return False
+        (squared_size,) = self._read(dot(point.X, point.X))
+        return math.sqrt(squared_size) > _FAR * max(self.size, math.sqrt(len(point.X)))
+
+    def advance(self, point: _Point) -> _Point | None:
+        """The next iterate, or None if neither the quasi-Newton direction nor -G decreases E."""
+        while True:
+            V, slope = self.pairs.direction(point.G, point.squared_norm)
+            if slope < 0:
+                found = self._search(point, V, slope)
+                if found is not None:
+                    return found
+            if len(self.pairs) == 0:
+                return None
+            self.pairs.clear()
+
+    def _search(self, point: _Point, V: torch.Tensor, slope: float) -> _Point | None:
+        start = _Point(0.0, point.X, point.G, point.value, slope, point.squared_norm)
+        latest: list[_Point] = []
+
+        def evaluate(step: float) -> _Point:
+            trial = self._trial(point, V, step)
+            latest[:] = [trial]
+            return trial
+
+        noise = self.noise * max(abs(point.value), 1e-30)
+        outcome = strong_wolfe(evaluate, start, self._first_step(point), self.wolfe, noise)
+        trial = outcome.trial
+        if trial is None:
+            return None
+        if trial is not latest[0]:
+            # another trial's pair is staged: measure the accepted one again
+            trial.dots = self._numbers_of(point, trial.X, trial.G, trial.value, V).dots
+        assert trial.dots is not None
+        self.pairs.accept(trial.dots)
+        return trial
+
+    def _first_step(self, point: _Point) -> float:
+        """1, but along -G itself no more than moves the items by as much as they are spread."""
+        if len(self.pairs) or not 0 < self.size < point.residual_norm:
+            return 1.0
+        return self.size / point.residual_norm
+
+    def _trial(self, point: _Point, V: torch.Tensor, step: float) -> _Point:
+        X = add_multiple(point.X, V, step)
+        if self.constraint.needs_projection:
+            X = self.constraint.project(X).contiguous()
+        value, G = self._evaluate(X)
+        trial = self._numbers_of(point, X, G, value, V)
+        trial.step = step
+        return trial
+
+    def _evaluate(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
+        self.n_evaluations += 1
+        value, gradient = self.objective.value_and_gradient(X)
+        return value, self.constraint.project_tangent(X, gradient).contiguous()
+
+    def _numbers_of(
+        self, point: _Point, X: torch.Tensor, G: torch.Tensor, value: Any, V: torch.Tensor
+    ) -> _Point:
+        """A trial with its inner products, all read from the device at once."""
+        dots = self.pairs.stage(X, point.X, G, point.G)
+        numbers = self._read(value, dot(G, V), dot(G, G), dots)
+        table = np.asarray(numbers[3:]).reshape(-1, 2)
+        return _Point(0.0, X, G, numbers[0], numbers[1], numbers[2], table)
+
+    def _read(self, *values: Any) -> list[float]:
+        flat = [torch.as_tensor(v, dtype=torch.float64).reshape(-1) for v in values]
+        device = self.objective.device
+        numbers: list[float] = torch.cat([v.to(device) for v in flat]).tolist()
+        return numbers

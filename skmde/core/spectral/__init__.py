@@ -1,0 +1,1 @@
+"""Problems that linear algebra solves: eigenvectors, classical scaling, placement."""

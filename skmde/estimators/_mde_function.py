@@ -1,0 +1,158 @@
+"""The helper that scvi-tools had: one call from latent vectors to a map.
+
+``scvi.model.utils.mde`` ran PyMDE's ``preserve_neighbors`` and was removed in scvi-tools 1.2.2.
+Code that calls it runs with ``from skmde import mde``; the defaults are those it had.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from skmde.constraints import Anchored
+from skmde.estimators import PreserveNeighbors
+from skmde.estimators.base.typing import Data
+
+__all__ = ["mde"]
+
+_DEFAULTS = {
+    "n_components": 2,
+    "constraint": "standardized",
+    "repulsive_fraction": 0.7,
+    "n_neighbors": 15,
+}
+_SEARCHES = {None: "auto", "exact": "exact", "approximate": "pynndescent"}
+
+
+def mde(
+    data: Data,
+    device: int | str | torch.device | None = None,
+    seed: int | None = None,
+    *,
+    accelerator: str = "auto",
+    **kwargs: Any,
+) -> np.ndarray:
+    """Embed latent vectors for a picture, as scvi-tools' function of this name did.
+
+    It is :class:`~skmde.PreserveNeighbors` with scvi-tools' choices: two standardized columns, 15
+    neighbours, and 0.7 repulsive pairs for each pair of neighbours. Take the estimator itself
+    where unseen rows are to be placed later.
+
+    Parameters
+    ----------
+    data : array-like, sparse matrix, tensor or data frame of shape (n_obs, n_features)
+        Latent vectors, such as ``adata.obsm["X_scVI"]`` or principal components.
+    device : int, str, torch.device or None, default=None
+        Where to solve: "cpu", "cuda", "gpu" (which is "cuda"), or the number of a GPU. None and
+        "auto" take a GPU if there is one.
+    seed : int or None, default=None
+        Seeds everything that is drawn; with an integer the same data give the same map. None
+        draws a fresh seed.
+    accelerator : {"auto", "cpu", "gpu", "cuda"}, default="auto"
+        The kind of device, for code that says it in this way; "cpu" overrules `device`.
+    **kwargs : dict
+        Parameters of :class:`~skmde.PreserveNeighbors`, or of ``pymde.preserve_neighbors``:
+        `embedding_dim` stands for `n_components` and `knn_method` for `neighbors_algorithm`, and
+        PyMDE's constraints are understood.
+
+    Returns
+    -------
+    embedding : ndarray of shape (n_obs, n_components)
+        The map, in data's float dtype.
+
+    Raises
+    ------
+    TypeError
+        If an argument is unknown, or given twice by two names; or a penalty is one of PyMDE's
+        classes. The message names ours.
+    ValueError
+        If a device is not there, or the estimator refuses the data or a parameter.
+
+    See Also
+    --------
+    PreserveNeighbors : The estimator, with `transform` for unseen rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skmde import mde
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> mde(X[:300], device="cpu", seed=0).shape
+    (300, 2)
+    """
+    options = dict(kwargs)
+    if "knn_method" in options:
+        options["knn_method"] = _search(options["knn_method"])
+    for theirs, ours in (("embedding_dim", "n_components"), ("knn_method", "neighbors_algorithm")):
+        _rename(options, theirs, ours)
+    if seed is not None and "random_state" in options:
+        raise TypeError("mde() got both 'seed' and 'random_state', which are one; give one.")
+    for name in ("attractive_penalty", "repulsive_penalty"):
+        _refuse_pymde_penalty(name, options.get(name))
+    if "constraint" in options:
+        options["constraint"] = _own_constraint(options["constraint"])
+    options = {**_DEFAULTS, "random_state": seed, **options}
+    estimator = PreserveNeighbors(device=_device_name(device, accelerator), **options)
+    # fit_transform would answer with a data frame where scikit-learn is configured to.
+    return estimator.fit(data).embedding_
+
+
+def _rename(options: dict[str, Any], theirs: str, ours: str) -> None:
+    if theirs not in options:
+        return
+    if ours in options:
+        raise TypeError(f"mde() got both {theirs!r} and {ours!r}, which are one; give {ours!r}.")
+    options[ours] = options.pop(theirs)
+
+
+def _search(method: Any) -> str:
+    if method not in _SEARCHES:
+        raise ValueError(
+            f"knn_method is 'exact', 'approximate' or None; got {method!r}. For others use "
+            "neighbors_algorithm."
+        )
+    return _SEARCHES[method]
+
+
+def _is_of_pymde(value: Any) -> bool:
+    return str(getattr(value, "__module__", "")).split(".")[0] == "pymde"
+
+
+def _refuse_pymde_penalty(name: str, value: Any) -> None:
+    """PyMDE's penalties take weights, ours distances: one in place of the other is a mistake."""
+    if _is_of_pymde(value) or _is_of_pymde(getattr(value, "func", None)):
+        known = getattr(value, "func", value)
+        theirs = getattr(known, "__name__", type(known).__name__)
+        ours = {"InvPower": "InversePower"}.get(theirs, theirs)
+        raise TypeError(
+            f"{name} is PyMDE's {theirs}, which is made from weights; use {name}=skmde.{ours}(), "
+            "with its parameters but without weights."
+        )
+
+
+def _own_constraint(constraint: Any) -> Any:
+    """PyMDE's constraints as ours; anything else as it is."""
+    if not _is_of_pymde(type(constraint)):
+        return constraint
+    kind = type(constraint).__name__.lstrip("_")
+    if kind in ("Standardized", "Centered"):
+        return kind.lower()
+    if kind == "Anchored":
+        return Anchored(constraint.anchors, constraint.values)
+    raise TypeError(
+        f"constraint is PyMDE's {kind}, which has no like here; derive one from skmde.Constraint."
+    )
+
+
+def _device_name(device: Any, accelerator: str) -> Any:
+    if accelerator not in ("auto", "cpu", "gpu", "cuda"):
+        raise ValueError(f"accelerator is 'auto', 'cpu', 'gpu' or 'cuda'; got {accelerator!r}.")
+    if accelerator == "cpu":
+        return "cpu"
+    if isinstance(device, int | np.integer) or (isinstance(device, str) and device.isdigit()):
+        return f"cuda:{int(device)}"
+    if device in (None, "auto"):
+        return "auto" if accelerator == "auto" else "cuda"
+    return "cuda" if device == "gpu" else device

@@ -1,0 +1,1 @@
+"""What all estimators share: input checks, the fitted state, extension, callbacks."""

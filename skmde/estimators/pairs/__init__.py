@@ -1,0 +1,1 @@
+"""From fitted neighbours or distances to the pairs of a problem."""

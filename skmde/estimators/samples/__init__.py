@@ -1,0 +1,1 @@
+"""What `fit` is given beside X: weights, labels, targets and places of samples."""

@@ -1,0 +1,116 @@
+"""Which items are anchored, and where: from y, or from indices and values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skmde._utils.validation import check_magnitude
+from skmde.constraints import Anchored
+from skmde.estimators.samples.targets import dense_argument, is_missing
+
+
+def known_places(y, anchors, anchor_values, n_samples, n_components, name):
+    """The anchored items and their places.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, m), or None
+        The place of each item; a row of NaN for one that is free.
+    anchors, anchor_values : array-likes of shape (n_anchors,) and (n_anchors, m), or None
+        The same as indices and places.
+    n_samples : int
+    n_components : int or None
+        What m must be; None takes what is there.
+    name : str
+        Of the estimator, for messages.
+
+    Returns
+    -------
+    anchors : ndarray of shape (n_anchors,), int64
+        Distinct, in ascending order, one at least.
+    values : ndarray of shape (n_anchors, m), float64
+
+    Raises
+    ------
+    ValueError
+        If these are no places.
+    """
+    if anchors is None and anchor_values is None:
+        anchors, values = _from_rows(y, n_samples, name)
+    elif y is not None:
+        raise ValueError("Places are given twice, by y and by anchors; give one of the two.")
+    elif anchors is None or anchor_values is None:
+        missing = "anchors" if anchors is None else "anchor_values"
+        raise ValueError(f"anchors and anchor_values go together; {missing} is missing.")
+    else:
+        anchors, values = _from_indices(anchors, anchor_values, n_samples)
+    check_magnitude(values, "y" if anchor_values is None else "anchor_values")
+    if n_components is not None and values.shape[1] != n_components:
+        raise ValueError(
+            f"n_components={n_components}, but the anchors have places with {values.shape[1]} "
+            "coordinates; give each as many, or leave n_components None."
+        )
+    return anchors, values
+
+
+def _from_rows(y, n_samples, name):
+    if y is None:
+        raise ValueError(
+            f"{name} requires y to be passed, but the target y is None. Give each sample a place, "
+            "NaN if it has none; or pass anchors= and anchor_values=."
+        )
+    places = dense_argument(y, "y", "use NaN for samples that have no place")
+    try:
+        places = np.asarray(places)
+        if places.dtype.kind not in "fiubO":
+            raise TypeError(f"dtype {places.dtype}")
+        if places.dtype.kind == "O":
+            known = [np.nan if is_missing(value) else value for value in places.flat]
+            places = np.array(known, dtype=object).reshape(places.shape)
+        places = places.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"y must hold places, which are numbers ({error}). For class labels use "
+            "AnchoredClassifier."
+        ) from error
+    if places.ndim == 1:
+        places = places[:, None]
+    if places.ndim != 2 or places.shape[1] == 0:
+        raise ValueError(
+            f"y must have shape (n_samples,) or (n_samples, n_components); got {np.shape(y)}."
+        )
+    if len(places) != n_samples:
+        raise ValueError(
+            f"X and y have inconsistent numbers of samples: {n_samples} and {len(places)}. Rows "
+            "of y for free samples hold NaN."
+        )
+    if np.isinf(places).any():
+        row = int(np.argmax(np.isinf(places).any(axis=1)))
+        raise ValueError(
+            f"y contains infinity: row {row} is {places[row].tolist()}. Mark free samples by NaN."
+        )
+    missing = np.isnan(places)
+    free = missing.all(axis=1)
+    partly = missing.any(axis=1) & ~free
+    if partly.any():
+        row = int(np.argmax(partly))
+        raise ValueError(
+            f"Row {row} of y is {places[row].tolist()}: a sample is free, all NaN, or has a "
+            "place, no NaN."
+        )
+    if free.all():
+        raise ValueError("y contains NaN only, so no sample is anchored; give one or more places.")
+    anchors = np.flatnonzero(~free)
+    return anchors, places[anchors]
+
+
+def _from_indices(anchors, anchor_values, n_samples):
+    advice = "leave out samples that have no place"
+    anchors = np.asarray(dense_argument(anchors, "anchors", advice))
+    values = np.asarray(dense_argument(anchor_values, "anchor_values", advice))
+    if values.ndim == 1 and values.shape == anchors.shape:
+        values = values[:, None]
+    constraint = Anchored(anchors, values)
+    constraint.validate(n_samples, values.shape[1] if values.ndim == 2 else 1)
+    anchors, first = np.unique(anchors, return_index=True)
+    return anchors.astype(np.int64), values[first].astype(np.float64)

@@ -1,0 +1,188 @@
+"""What known targets and weights of samples do to the pairs of a neighbour embedding."""
+
+from __future__ import annotations
+
+import warnings
+from decimal import Decimal
+from numbers import Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import column_or_1d
+
+from skmde.estimators.samples.labels import known_labels
+from skmde.estimators.samples.targets import dense_argument, is_missing, target_array
+from skmde.preprocessing.pairs.sampling import deduplicate_edges, sample_dissimilar, sample_edges
+
+
+def target_pairs(y, n_samples, n_partners, fraction, rng):
+    """Pairs of samples whose targets are alike, and pairs whose targets differ.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Classes, as :func:`~skmde.estimators.samples.labels.known_labels` reads them; or, if some
+        float is no integer, numbers, NaN where unknown.
+    n_samples : int
+    n_partners : int
+        Alike samples of each: drawn from its class, or nearest in y.
+    fraction : float
+        Number of differing pairs, for each alike one.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    alike, differing : ndarray of shape (p, 2), int32
+        Pairs ``i < j``, each once.
+
+    Raises
+    ------
+    ValueError
+        If y does not hold one target for each sample, or none that is known.
+    """
+    numbers = _as_numbers(y)
+    if numbers is None:
+        with warnings.catch_warnings():
+            # scikit-learn's advice is for classifiers
+            warnings.filterwarnings("ignore", "The number of unique classes")
+            known, classes = known_labels(y, n_samples)
+        names, groups = np.unique(classes, return_inverse=True)
+        if len(names) > max(10, len(known) / 2):
+            warnings.warn(
+                f"y holds {len(names)} classes of {len(known)} samples, so few samples share one. "
+                "Targets are taken for numbers if one of them is no integer.",
+                UserWarning,
+                stacklevel=6,  # past fit and its decorator
+            )
+        alike = _within_groups(groups, n_partners, rng)
+        wanted = fraction * max(len(alike), n_partners * len(known) / 2)
+        differing = _between_groups(groups, wanted, rng)
+    else:
+        _check_length(numbers, n_samples, "y")
+        known = np.flatnonzero(~np.isnan(numbers))
+        alike = _nearest_in_order(numbers[known], n_partners)
+        differing = sample_dissimilar(len(known), round(fraction * len(alike)), alike, rng)
+    return known[alike].astype(np.int32), known[differing].astype(np.int32)
+
+
+def with_targets(edges, weights, graph, alike, differing, target_weight):
+    """Pairs and weights with those of the targets, and the graph of all that attracts.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (p, 2)
+    weights : ndarray of shape (p,)
+    graph : csr_array of shape (n, n)
+        The weights of pairs of neighbours.
+    alike, differing : ndarray of shape (p, 2)
+        As `target_pairs` returns them.
+    target_weight : float
+
+    Returns
+    -------
+    edges, weights, graph
+        The pairs that attract come first.
+    """
+    split = np.count_nonzero(weights > 0)
+    pull = np.full(len(alike), target_weight, weights.dtype)
+    push = np.full(len(differing), -target_weight, weights.dtype)
+    edges = np.concatenate([edges[:split], alike, edges[split:], differing])
+    weights = np.concatenate([weights[:split], pull, weights[split:], push])
+    one_way = sp.coo_array((pull, alike.T), shape=graph.shape)
+    return edges, weights, sp.csr_array(graph + one_way + one_way.T)
+
+
+def checked_sample_weight(sample_weight, n_samples):
+    """Weights of samples, relative to their mean.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,)
+    n_samples : int
+
+    Returns
+    -------
+    weights : ndarray of shape (n_samples,), float64
+    """
+    advice = "give samples that are not to count the weight 0"
+    sample_weight = dense_argument(sample_weight, "sample_weight", advice)
+    try:
+        weights = column_or_1d(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sample_weight must hold one number for each of {n_samples} samples ({error})."
+        ) from error
+    _check_length(weights, n_samples, "sample_weight")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        wrong = weights[~(np.isfinite(weights) & (weights >= 0))][0]
+        raise ValueError(f"sample_weight must be finite and at least 0; got {wrong}.")
+    largest = weights.max(initial=0.0)
+    if not largest > 0:
+        raise ValueError("All entries of sample_weight are zero; some samples must count.")
+    weights = weights / largest
+    return weights / weights.mean()
+
+
+def _as_numbers(y):
+    """y as floats if it holds numbers rather than classes, else None."""
+    y = target_array(y)
+    if y.dtype.kind == "O" and all(_is_number(target) for target in y.flat):
+        # None, NaN and pandas' NA are what is not known
+        y = np.array([float(t) if _is_known(t) else np.nan for t in y.flat]).reshape(y.shape)
+    if y.dtype.kind != "f":
+        return None
+    y = column_or_1d(y).astype(np.float64)
+    if np.isinf(y).any():
+        raise ValueError("y contains infinity; use NaN for a target that is not known.")
+    there = y[~np.isnan(y)]
+    return None if (there == np.rint(there)).all() else y
+
+
+def _is_number(target):
+    number = isinstance(target, Real | Decimal) and not isinstance(target, bool | np.bool_)
+    return number or not _is_known(target)
+
+
+def _is_known(target):
+    return not is_missing(target)
+
+
+def _check_length(values, n_samples, name):
+    if len(values) != n_samples:
+        raise ValueError(
+            f"X and {name} have inconsistent numbers of samples: {n_samples} and {len(values)}."
+        )
+
+
+def _within_groups(groups, n_partners, rng):
+    """Random rings through each group: about `n_partners` pairs of each item."""
+    rings = []
+    order = np.argsort(groups, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+        if len(members) < 2:
+            continue
+        for _ in range(max(1, n_partners // 2)):
+            ring = rng.permutation(members)
+            rings.append(np.stack([ring, np.roll(ring, 1)], axis=1))
+    return deduplicate_edges(np.concatenate(rings)) if rings else np.empty((0, 2), np.int32)
+
+
+def _between_groups(groups, wanted, rng):
+    """About so many random pairs of items of different groups."""
+    n = len(groups)
+    sizes = np.bincount(groups).astype(np.float64)
+    share = 1 - (sizes * (sizes - 1)).sum() / max(n * (n - 1), 1)
+    if not share > 0:
+        return np.empty((0, 2), np.int32)
+    drawn = sample_edges(n, int(min(np.ceil(wanted / share), n * (n - 1) // 2)), rng)
+    return drawn[groups[drawn[:, 0]] != groups[drawn[:, 1]]]
+
+
+def _nearest_in_order(values, n_partners):
+    """Each item and those that follow it when the values are sorted: half of `n_partners`."""
+    order = np.argsort(values, kind="stable")
+    most = min(max(1, n_partners // 2), len(values) - 1)
+    if most < 1:
+        return np.empty((0, 2), np.int32)
+    steps = [np.stack([order[:-step], order[step:]], axis=1) for step in range(1, most + 1)]
+    return deduplicate_edges(np.concatenate(steps))

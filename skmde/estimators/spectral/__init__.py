@@ -1,0 +1,1 @@
+"""The historical spectral methods, one file each."""

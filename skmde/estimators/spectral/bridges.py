@@ -1,0 +1,45 @@
+"""Joining the connected parts of a graph of neighbours, where a problem needs one part."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from skmde.preprocessing.pairs.distances import MetricDistances
+
+
+def bridges(X, labels, metric, metric_params, n_jobs):
+    """The closest pair of rows of each two parts; with a warning.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+    labels : ndarray of shape (n,), int
+        The part of each row, from 0 on.
+    metric : str or callable
+    metric_params : dict or None
+    n_jobs : int or None
+
+    Returns
+    -------
+    edges : ndarray of shape (b, 2), int
+        Pairs ``i < j``.
+    lengths : ndarray of shape (b,), float64
+    """
+    parts = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+    warnings.warn(
+        f"The graph of neighbours has {len(parts)} connected parts; each two are joined by their "
+        "closest pair of samples. Raise n_neighbors to avoid this.",
+        UserWarning,
+        stacklevel=7,
+    )
+    table = MetricDistances(metric, metric_params, n_jobs).fit(X)
+    edges, lengths = [], []
+    for k, part in enumerate(parts):
+        for other in parts[k + 1 :]:
+            D = table.between(part, other)
+            i, j = divmod(int(D.argmin()), len(other))
+            edges.append(sorted((part[i], other[j])))
+            lengths.append(D[i, j])
+    return np.array(edges), np.array(lengths)

@@ -1,0 +1,260 @@
+"""Quadratic problems of inner products: L = -B for a centred Gram matrix B.
+
+The embedding's columns are sqrt(n) times the leading unit eigenvectors u of B, with eigenvalues mu,
+and an unseen item with inner products b to the training items goes to sqrt(n) b^T u / mu: Nystrom's
+extension, which is exact for a Gram matrix of vectors. Eigenvalues of the problem are those of L:
+minus mu, in squared units of the data.
+
+What a problem object offers is said in :mod:`skmde.estimators.spectral.laplacian`.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from skmde._linalg.lobpcg import Space
+from skmde._linalg.scaling import Scaling, unit_rows
+from skmde._utils.known_rows import KnownRows
+from skmde._utils.threads import count_threads, run_rows
+from skmde.core.spectral.spectrum import QuadraticForm
+from skmde.estimators.base.embedding import physical_memory
+from skmde.estimators.pairs.distances import MatrixDistances, NeighborPaths, RowDistances
+from skmde.estimators.spectral.bridges import bridges
+from skmde.estimators.spectral.laplacian import QuadraticProblem, lifted, with_twins
+from skmde.preprocessing.graphs.adjacency import as_adjacency
+from skmde.preprocessing.graphs.components import connected_components
+from skmde.preprocessing.neighbors.tables import NeighborTables
+
+_SYMMETRY_TOLERANCE = 1e-5  # of the largest entry
+_SHIFT_FREE = ("linear", "rbf", "laplacian")  # kernels that centring makes so
+_COPIES = 3  # n x n matrices at the peak of a fit
+_FAR = 2.0  # longest paths between two items that no path joins
+
+
+class GramProblem(QuadraticProblem):
+    """Kernel PCA, and what reduces to it.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric; overwritten by the centred matrix.
+    unit : float
+        What K was divided by, in squared units of the data.
+    n_jobs : int or None
+    """
+
+    def __init__(self, K, unit, n_jobs):
+        self.n_items = n = len(K)
+        self.squared_unit = unit
+        self.n_pairs = n * (n - 1) // 2
+        self.separating = np.empty((0, n))
+        # What centring leaves of a constant matrix; nothing is usable in one of zeros.
+        self.rounding = 4 * np.finfo(float).eps * n * float(np.abs(K).max()) or np.inf
+        self._column_means = K.mean(axis=0)
+        self._mean = self._column_means.mean()
+        K -= self._column_means
+        K -= self._column_means[:, None]
+        K += self._mean
+        space = Space(n, count_threads(n_jobs))
+        self.form = QuadraticForm(
+            apply=lambda V: -space.products(V, K),
+            null=np.full((1, n), 1 / np.sqrt(n)),
+            bound=float(max(np.abs(row).sum() for row in K)),
+            precondition=lambda R: R,
+        )
+
+    def lift(self, vectors, values):
+        return lifted(vectors)
+
+    def extend(self, K, embedding, eigenvalues):
+        """Vectors of items with the rows of K as inner products to the training items.
+
+        K is in the unit of the problem, the eigenvalues are in units of the data.
+        """
+        eigenvalues = eigenvalues / self.squared_unit
+        K = K - self._column_means - K.mean(axis=1, keepdims=True) + self._mean
+        usable = eigenvalues < 0
+        places = np.zeros((len(K), len(eigenvalues)))
+        places[:, usable] = (K @ embedding[:, usable]) / -eigenvalues[usable]
+        return places
+
+
+class KernelProblem(GramProblem):
+    """Kernel PCA of rows of data, or of a matrix of inner products.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+    kernel : str or callable
+    parameters : dict
+        Of the kernel.
+    n_jobs : int or None
+    """
+
+    def __init__(self, X, kernel, parameters, n_jobs):
+        check_memory(X.shape[0])
+        self._kernel, self._parameters, self._n_jobs = kernel, parameters, n_jobs
+        self._known = KnownRows(X)
+        shift = isinstance(kernel, str) and kernel in _SHIFT_FREE and not sp.issparse(X)
+        self._scaling = Scaling.fit(X, shift=shift, scale=False)
+        self._X = None if self._is_given() else self._placed(X)
+        if self._X is X:
+            self._X = X.copy()  # unseen rows are compared with what was fitted
+        K = _symmetric(self._products(X))
+        # so that squares of products are finite
+        self._largest = float(np.abs(K).max()) or 1.0
+        K /= self._largest
+        super().__init__(K, self._largest, n_jobs)
+
+    def _is_given(self):
+        return isinstance(self._kernel, str) and self._kernel == "precomputed"
+
+    def _placed(self, X):
+        """Rows near the origin, where their products keep their digits, or of length 1."""
+        if isinstance(self._kernel, str) and self._kernel == "cosine":
+            return unit_rows(X, np.float64)[0]  # scikit-learn takes the shortest for zeros
+        return X if self._scaling.center is None else self._scaling.apply(X, np.float64)
+
+    def _products(self, X):
+        if self._is_given():
+            dense = X.toarray() if hasattr(X, "toarray") else X
+            return np.array(dense, dtype=np.float64)
+        named = not callable(self._kernel)
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = pairwise_kernels(
+                self._placed(X),
+                self._X,
+                metric=self._kernel,
+                filter_params=named,
+                n_jobs=None,
+                **self._parameters,
+            )
+        K = np.asarray(K, dtype=np.float64)
+        wrong = np.count_nonzero(~np.isfinite(K))
+        if wrong:
+            raise ValueError(
+                f"The kernel {self._kernel!r} gives {wrong} products that are NaN or infinite; "
+                "choose another, or scale the data."
+            )
+        return K
+
+    def place(self, X, embedding, eigenvalues):
+        places = self.extend(self._products(X) / self._largest, embedding, eigenvalues)
+        return with_twins(places, self._known.find(X), embedding)
+
+
+class DistanceProblem(GramProblem):
+    """Classical scaling: B = -J D J / 2 for squared distances D, J = I - 1 1^T / n.
+
+    Parameters
+    ----------
+    originals : object of :mod:`skmde.estimators.pairs.distances`
+    n_jobs : int or None
+    """
+
+    def __init__(self, originals, n_jobs):
+        n = originals.n_items
+        check_memory(n)
+        D = originals.from_items(np.arange(n))
+        originals.choose_anchors(n, np.random.default_rng(0))  # all of them, in order
+        self._originals = originals
+        there = np.isfinite(D)
+        # Units of the largest distance: squares are finite and not zero.
+        self._unit = float(D.max(where=there, initial=0.0)) or 1.0
+        if not there.all():
+            warnings.warn(
+                f"{np.count_nonzero(~there) // 2} pairs of samples have no distance and no path "
+                f"between them; they are taken to be {_FAR:g} times the longest distance apart. "
+                "Raise n_neighbors, or give more distances.",
+                UserWarning,
+                stacklevel=5,
+            )
+        super().__init__(self._inner(D), self._unit**2, n_jobs)
+
+    def _inner(self, D):
+        D = np.where(np.isfinite(D), D / self._unit, _FAR)
+        D *= D
+        D *= -0.5
+        return D
+
+    def place(self, X, embedding, eigenvalues):
+        D, twin = self._originals.of_unseen(X)
+        places = self.extend(self._inner(D), embedding, eigenvalues)
+        return with_twins(places, twin, embedding)
+
+
+class AllPaths(NeighborPaths):
+    """Path lengths in the graph of nearest neighbours, all of them kept.
+
+    Parts of the graph of rows are joined by their closest pairs.
+    """
+
+    def __init__(self, X, n_neighbors, *, metric, metric_params, n_jobs, verbose, **search):
+        search.update(metric=metric, metric_params=metric_params, n_jobs=n_jobs)
+        tables = NeighborTables(X, n_neighbors, **search)
+        super().__init__(tables, None, n_jobs, verbose)
+        n_parts, labels = connected_components(self._matrix)
+        if n_parts == 1 or tables.index is None:
+            return
+        edges, lengths = bridges(X, labels, metric, metric_params, n_jobs)
+        there = self._matrix.tocoo()
+        rows, columns = np.concatenate([[there.row, there.col], edges.T], axis=1)
+        values = np.concatenate([there.data, lengths])
+        graph = sp.csr_array((values, (rows, columns)), shape=there.shape)
+        self._matrix, _ = as_adjacency(graph)
+
+    def from_items(self, items):
+        self._lengths = super().from_items(items)
+        return self._lengths
+
+    def choose_anchors(self, most, rng):
+        self._matrix = None
+        return np.arange(self.n_items)
+
+
+def distance_problem(X, precomputed, metric, metric_params, n_jobs):
+    """Classical scaling of rows under a metric, or of given distances."""
+    originals = (
+        MatrixDistances(X) if precomputed else RowDistances(X, metric, metric_params, n_jobs)
+    )
+    return DistanceProblem(originals, n_jobs)
+
+
+def check_memory(n):
+    """An error up front where matrices of all pairs do not fit in memory."""
+    needed = _COPIES * 8.0 * n * n
+    if needed > physical_memory():
+        raise ValueError(
+            f"These weights need matrices of all pairs of {n} samples, about {needed / 2**30:.0f} "
+            "GiB, more than this machine's memory. Use weights='laplacian' or 'pca', or a sample "
+            "of the rows and `transform` for the rest."
+        )
+
+
+def _symmetric(K):
+    gap = 0.0
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            "With kernel='precomputed' X holds the kernel of all pairs of samples and must be "
+            f"square; got shape {K.shape}."
+        )
+
+    def piece(start, stop):
+        nonlocal gap
+        gap = max(gap, np.abs(K[start:stop] - K[:, start:stop].T).max())
+
+    run_rows(piece, len(K), 1024, 1)
+    if gap == 0.0:
+        return K
+    if gap > _SYMMETRY_TOLERANCE * np.abs(K).max():
+        warnings.warn(
+            f"The kernel is not symmetric (largest difference {gap:.3g}); using the average of "
+            "the two directions.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return K / 2 + K.T / 2

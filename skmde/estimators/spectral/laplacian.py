@@ -1,0 +1,232 @@
+"""Quadratic problems, and those of graphs: what L is, and where unseen items go."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+from skmde._utils.known_rows import KnownRows
+from skmde._utils.threads import count_threads
+from skmde.core.spectral.laplacian import laplacian_form
+from skmde.preprocessing.graphs.components import connected_components
+from skmde.preprocessing.graphs.weights import neighbor_graph
+from skmde.preprocessing.neighbors.precomputed import precomputed_queries
+from skmde.preprocessing.neighbors.search import nearest_neighbors
+
+_SYMMETRY_TOLERANCE = 1e-5  # of the largest weight
+_ROUNDING = 1e-6  # relative error of a precomputed distance of 0
+
+
+class Neighbors:
+    """The nearest training items of training items and of unseen ones.
+
+    Parameters
+    ----------
+    X : ndarray, sparse matrix or pair of ndarray
+        Rows; or distances, for the metric "precomputed".
+    n_neighbors : int or None
+    **search : dict
+        Further arguments of :func:`~skmde.preprocessing.nearest_neighbors`.
+    """
+
+    def __init__(self, X, n_neighbors, **search):
+        self.indices, self.distances, self._index = nearest_neighbors(X, n_neighbors, **search)
+        self.n_items, self.k = self.indices.shape
+        self._known = None if self._index is None else KnownRows(X)
+        # an unseen item at most this far away would be a neighbour of the training item
+        self.reach = np.where(self.indices >= 0, self.distances, 0.0).max(axis=1)
+
+    def of_unseen(self, X):
+        """Indices, distances, and the training item that each row is, or -1."""
+        if self._index is not None:
+            indices, distances = self._index.kneighbors(X, self.k)
+            return indices, distances, self._known.find(X)
+        indices, distances = precomputed_queries(X, self.k, n_train=self.n_items)
+        nearest = indices[:, 0]
+        # matrix products leave an item at a distance of rounding from itself
+        same = distances[:, 0] <= _ROUNDING * self.reach[nearest]
+        return indices, distances, np.where(same & (nearest >= 0), nearest, -1)
+
+
+class QuadraticProblem:
+    """What :class:`~skmde.QuadraticMDE` solves.
+
+    Subclasses have
+
+    - ``form``: the quadratic form whose bottom eigenvectors are wanted
+      (:mod:`skmde.core.spectral.spectrum`);
+    - ``separating``: rows (s, n), unit eigenvectors of eigenvalue 0 that are known beforehand,
+      because they tell connected parts apart, at most `n_components`; the form leaves them out;
+    - ``lift(vectors, values)``: columns of the embedding, as rows, from unit eigenvectors of the
+      form;
+    - ``n_items``, ``n_pairs`` (p), ``graph`` (sparse weights, or None);
+    - ``squared_unit``: eigenvalues of the problem, in units of the form's;
+    - ``place(X, embedding, eigenvalues)``: vectors of unseen items, float64.
+    """
+
+    graph = None
+    squared_unit = 1.0
+
+    def settle(self):
+        """Forget what placing does not need."""
+        self.form = self.separating = None
+
+
+class LaplacianProblem(QuadraticProblem):
+    """The graph of nearest neighbours, with weights 2 (mutual) and 1.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+    n_components : int
+    normalized : bool
+        Whether the eigenvectors are those of D^{-1/2} L D^{-1/2}, and the embedding D^{-1/2} times
+        them.
+    n_jobs : int or None
+    """
+
+    def __init__(self, neighbors, n_components, normalized, n_jobs):
+        self._neighbors = neighbors
+        self.graph = neighbor_graph(neighbors.indices, neighbors.distances)
+        self.n_items = neighbors.n_items
+        check_pairs(self.graph)
+        self.n_pairs = self.graph.nnz // 2
+        self.form, self.separating, self._divisors = graph_form(
+            self.graph, n_components, normalized, n_jobs
+        )
+
+    def lift(self, vectors, values):
+        return lifted(vectors, self._divisors)
+
+    def place(self, X, embedding, eigenvalues):
+        indices, distances, twin = self._neighbors.of_unseen(X)
+        there = indices >= 0
+        mutual = distances <= self._neighbors.reach[indices]
+        weights = np.where(there, 1.0 + mutual, 0.0)
+        total = weights.sum(axis=1, keepdims=True)
+        places = np.zeros((len(indices), embedding.shape[1]))  # without neighbours: the mean
+        for column in range(indices.shape[1]):
+            places += weights[:, [column]] * embedding[indices[:, column]]
+        places /= np.where(total > 0, total, 1.0)
+        return with_twins(places, twin, embedding)
+
+
+class GivenWeightsProblem(QuadraticProblem):
+    """Weights from the caller, of any sign.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, n)
+    n_components : int
+    n_jobs : int or None
+    """
+
+    def __init__(self, X, n_components, n_jobs):
+        self.graph = symmetric_weights(X)
+        self.n_items = self.graph.shape[0]
+        check_pairs(self.graph)
+        self.n_pairs = self.graph.nnz // 2
+        self.form, self.separating, _ = graph_form(self.graph, n_components, False, n_jobs)
+        self._known = KnownRows(X)
+
+    def lift(self, vectors, values):
+        return lifted(vectors)
+
+    def place(self, X, embedding, eigenvalues):
+        weights = sp.csr_array(X, dtype=np.float64)
+        total = np.asarray(weights.sum(axis=1)).ravel()
+        size = np.asarray(abs(weights).sum(axis=1)).ravel()
+        twin = np.where(size > 0, self._known.find(X), -1)
+        wrong = np.flatnonzero((total <= 0) & (size > 0) & (twin < 0))
+        if wrong.size:
+            raise ValueError(
+                f"The weights of unseen item {wrong[0]} to the training items sum to "
+                f"{total[wrong[0]]:.3g} ({wrong.size} such rows). It would be pushed away without "
+                "end; an unseen item needs weights whose sum is positive."
+            )
+        places = (weights @ embedding) / np.where(size > 0, total, 1.0)[:, None]
+        return with_twins(places, twin, embedding)
+
+
+def graph_form(graph, n_components, normalized, n_jobs):
+    """The Laplacian of a graph as a quadratic form.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Symmetric weights of any sign, no diagonal.
+    n_components : int
+        Columns of the embedding.
+    normalized : bool
+    n_jobs : int or None
+
+    Returns
+    -------
+    form : QuadraticForm
+    separating : ndarray of shape (s, n)
+        Eigenvectors that tell components apart; none if there are negative weights.
+    divisors : ndarray of shape (n,) or None
+        What the rows of an embedding are divided by: roots of the degrees, in units of the
+        mean degree.
+    """
+    labels = None
+    if graph.data.min() > 0:
+        n_parts, found = connected_components(graph)
+        labels = found if n_parts > 1 else None
+    form, roots = laplacian_form(
+        graph, labels, n_components, normalized=normalized, n_threads=count_threads(n_jobs)
+    )
+    return form, form.null[1:], roots / np.sqrt(np.mean(roots**2)) if normalized else None
+
+
+def lifted(vectors, divisors=None):
+    """Columns of a standardized embedding, as rows, from unit vectors."""
+    rows = np.sqrt(vectors.shape[1]) * vectors
+    return rows if divisors is None else rows / divisors
+
+
+def with_twins(places, twin, embedding):
+    """Rows that are training items get their vectors."""
+    places[twin >= 0] = embedding[twin[twin >= 0]]
+    return places
+
+
+def symmetric_weights(X):
+    """A matrix of weights as a symmetric csr_array without diagonal and zeros."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"X must be a square matrix, one row and one column for each item; got shape {X.shape}."
+        )
+    matrix = sp.csr_array(X, dtype=np.float64)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()  # not the caller's
+        matrix.sum_duplicates()
+    if matrix.diagonal().any():
+        matrix = sp.csr_array(matrix - sp.diags_array(matrix.diagonal(), format="csr"))
+    mirrored = sp.csr_array(matrix.T)
+    if not all(
+        np.array_equal(getattr(matrix, part), getattr(mirrored, part))
+        for part in ("indptr", "indices", "data")
+    ):
+        gap = abs(matrix - mirrored).max()
+        if gap > _SYMMETRY_TOLERANCE * abs(matrix).max():
+            warnings.warn(
+                f"The weights are not symmetric (largest difference {gap:.3g}); using the average "
+                "of the two directions.",
+                UserWarning,
+                stacklevel=2,
+            )
+        mirrored = sp.csr_array(matrix / 2 + mirrored / 2)
+        mirrored.sort_indices()
+    mirrored.eliminate_zeros()  # a weight of 0 is no pair
+    return mirrored
+
+
+def check_pairs(graph):
+    if graph.nnz == 0:
+        raise ValueError(
+            "No two samples have a weight other than 0, so there is nothing to embed by. Give "
+            "more neighbours or more weights."
+        )

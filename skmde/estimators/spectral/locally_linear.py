@@ -1,0 +1,169 @@
+"""Quadratic problems of local reconstructions: locally linear embedding.
+
+Each item is written as an affine combination of its neighbours, weights W, and
+L = (I - W)^T (I - W). Unseen items are placed by the same rule: the combination of their
+neighbours' places with the weights that reconstruct their rows. An item without neighbours has
+nothing to be reconstructed from: its row of I - W is zero, and unseen, it is at the mean.
+
+What a problem object offers is said in :mod:`skmde.estimators.spectral.laplacian`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from skmde._linalg.scaling import Scaling
+from skmde.core.spectral.laplacian import part_contrasts
+from skmde.core.spectral.spectrum import QuadraticForm
+from skmde.estimators.spectral.laplacian import (
+    QuadraticProblem,
+    check_pairs,
+    lifted,
+    with_twins,
+)
+from skmde.preprocessing.graphs.components import connected_components
+
+_RIDGE = 1e-3  # of the trace of the local Gram matrix, as in scikit-learn
+_SHIFT = 1e-10  # of the largest eigenvalue, so that L can be factored
+_FACTORED = 20_000  # items up to which it is
+_BLOCK_ENTRIES = 1 << 22
+
+
+class LocallyLinearProblem(QuadraticProblem):
+    """Locally linear embedding.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+    neighbors : Neighbors
+        Of the rows of X.
+    n_components : int
+    """
+
+    def __init__(self, X, neighbors, n_components):
+        self._reconstruction = Reconstruction(X, neighbors)
+        W = self._reconstruction.of_training()
+        n = self.n_items = neighbors.n_items
+        reconstructed = (np.diff(W.indptr) > 0).astype(np.float64)
+        residual = sp.csr_array(sp.diags_array(reconstructed, format="csr") - W)
+        L = sp.csr_array(residual.T @ residual)
+        L = sp.csr_array((L + L.T) / 2)
+        self.graph = sp.csr_array(sp.diags_array(L.diagonal(), format="csr") - L)
+        self.graph.eliminate_zeros()
+        self.graph.sort_indices()
+        check_pairs(self.graph)
+        self.n_pairs = self.graph.nnz // 2
+        _, labels = connected_components(self.graph)
+        ones = np.ones(n)
+        self.separating = part_contrasts(labels, ones, n_components)
+        bound = float(np.asarray(abs(L).sum(axis=1)).max())
+        self.form = QuadraticForm(
+            apply=lambda V: np.ascontiguousarray((L @ V.T).T),
+            null=np.concatenate([ones[None] / np.sqrt(n), self.separating]),
+            bound=bound,
+            precondition=_inverse(L, bound) if n <= _FACTORED else _diagonal(L),
+        )
+
+    def lift(self, vectors, values):
+        return lifted(vectors)
+
+    def place(self, X, embedding, eigenvalues):
+        return self._reconstruction.place(X, embedding)
+
+
+def _inverse(L, bound):
+    # an item without edges would be magnified by the inverse of the shift, and its rounding with it
+    shift = np.where(L.diagonal() > 0, _SHIFT * bound, bound)
+    shifted = sp.csc_array(L + sp.diags_array(shift))
+    factors = splu(shifted, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+    return lambda R: np.ascontiguousarray(factors.solve(np.ascontiguousarray(R.T)).T)
+
+
+def _diagonal(L):
+    diagonal = L.diagonal()
+    diagonal[diagonal <= 0] = 1.0  # of items without edges
+    return lambda R: R / diagonal
+
+
+class Reconstruction:
+    """Rows as affine combinations of their neighbours among the training rows.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Training rows.
+    neighbors : Neighbors
+    """
+
+    def __init__(self, X, neighbors):
+        self._neighbors = neighbors
+        self._scaling = Scaling.fit(X, shift=not sp.issparse(X), scale=True)
+        self._rows = self._scaling.apply(X, np.float64)
+        self._block = max(1, _BLOCK_ENTRIES // (neighbors.k * X.shape[1]))
+
+    def of_training(self):
+        """The weights of the training rows: csr_array of shape (n, n)."""
+        indices = self._neighbors.indices
+        n, there = len(indices), indices >= 0
+        weights = self._weights(self._rows, indices)
+        starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+        return sp.csr_array((weights[there], indices[there], starts), shape=(n, n))
+
+    def place(self, X, embedding):
+        """Vectors of unseen rows."""
+        indices, _, twin = self._neighbors.of_unseen(X)
+        weights = self._weights(self._scaling.apply(X, np.float64), indices)
+        places = np.zeros((len(indices), embedding.shape[1]))  # without neighbours: the mean
+        for column in range(indices.shape[1]):
+            places += weights[:, [column]] * embedding[indices[:, column]]
+        return with_twins(places, twin, embedding)
+
+    def _weights(self, X, indices):
+        """Weights of the neighbours; 0 where there is none, its index being -1."""
+        q, k = indices.shape
+        out = np.empty((q, k))
+        for start in range(0, q, self._block):
+            part = slice(start, start + self._block)
+            near, own = self._rows[indices[part].ravel()], X[part]
+            if sp.issparse(near):
+                near, own = near.toarray(), own.toarray()
+            differences = near.reshape(-1, k, X.shape[1]) - own[:, None]
+            out[part] = barycenter_weights(differences, indices[part] >= 0)
+        return out
+
+
+def barycenter_weights(differences, there):
+    """Weights, sum 1, of the affine combinations of neighbours nearest to each item.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (q, k, d)
+        Neighbours less the item. What is written where there is none is set to 0.
+    there : ndarray of shape (q, k), bool
+        Which neighbours there are.
+
+    Returns
+    -------
+    weights : ndarray of shape (q, k)
+        0 for neighbours that are not there.
+
+    References
+    ----------
+    Saul and Roweis, *An introduction to locally linear embedding* (2001); the ridge is
+    scikit-learn's.
+    """
+    if not there.all():
+        differences[~there] = 0.0
+    G = np.einsum("qid,qjd->qij", differences, differences)
+    k = G.shape[1]
+    trace = np.trace(G, axis1=1, axis2=2)
+    ridge = _RIDGE * np.where(trace > 0, trace, 1.0)
+    G[:, np.arange(k), np.arange(k)] += ridge[:, None]
+    # a neighbour that is not there is apart from the others in G, so its weight is 0
+    weights = np.linalg.solve(G, there[:, :, None].astype(np.float64))[:, :, 0]
+    total = weights.sum(axis=1, keepdims=True)
+    total[~there.any(axis=1)] = 1.0
+    normalised: np.ndarray = weights / total
+    return normalised

@@ -1,0 +1,95 @@
+"""Where a solve for given distances begins."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skmde.core.spectral.classical import landmark_mds
+from skmde.preprocessing.graphs.components import pack_components
+
+_LANDMARKS = 300
+_LENGTHS = 1 << 22  # distances from the landmarks to all items
+_SIZED_BY = 1 << 17  # pairs that a starting point's size is taken from
+
+
+def landmark_start(originals, labels, n_components, rng, n_threads):
+    """Classical scaling from random landmarks, of each connected part by itself.
+
+    Parameters
+    ----------
+    originals : object of :mod:`skmde.estimators.pairs.distances`
+    labels : ndarray of shape (n,), int, or None
+        The part of each item; None if there is one.
+    n_components : int
+    rng : numpy.random.Generator
+    n_threads : int
+        The result does not depend on it.
+
+    Returns
+    -------
+    X : ndarray of shape (n, n_components), float64
+        In units of the distances; several parts are side by side.
+    """
+    n = originals.n_items
+    X = np.zeros((n, n_components))
+    parts = [np.arange(n)]
+    if labels is not None:
+        order = np.argsort(labels, kind="stable")
+        parts = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+    for part in parts:
+        if len(part) == 1:
+            continue
+        count = min(len(part), max(20, min(_LANDMARKS, _LENGTHS // n)))
+        chosen = np.sort(rng.choice(len(part), count, replace=False, shuffle=False))
+        distances = originals.from_items(part[chosen])[:, part]
+        X[part] = landmark_mds(distances, chosen, n_components, n_threads=n_threads)
+    return X if labels is None else pack_components(X, labels, rescale=False)
+
+
+def filled_out(X, rng):
+    """Columns without any spread get a thousandth of the others', at random.
+
+    A column of zeros would stay so: no force acts along it.
+    """
+    flat = np.ptp(X, axis=0) <= 1e-6 * np.ptp(X, axis=0).max(initial=0.0)
+    size = np.sqrt(np.mean(X**2))
+    X[:, flat] = 1e-3 * size * rng.standard_normal((len(X), int(flat.sum())))
+    return X
+
+
+def sized(X, pairs):
+    """X times the number that brings its distances nearest to the original ones."""
+    return X * _factor(X, pairs)
+
+
+def sized_if_wild(X, pairs):
+    """X, which the user gave; if its size is far off that of the distances, brought to it."""
+    factor = _factor(X, pairs)
+    return X if 1e-3 < factor < 1e3 else X * factor
+
+
+def _factor(X, pairs):
+    n, p = len(X), len(pairs.distances)
+    some = np.arange(0, p, -(-p // _SIZED_BY))
+    i, j = _triangle(some, n) if pairs.edges is None else pairs.edges[some].T
+    delta = pairs.distances[some].astype(np.float64)
+    length = np.abs(X).max(initial=0.0)
+    unit = delta.max(initial=0.0)
+    if not length > 0:
+        return 1.0
+    if not unit > 0:
+        return float(1 / length)  # any size is as good
+    X = X / length
+    d = np.sqrt(((X[i] - X[j]) ** 2).sum(axis=1))
+    squares = (d**2).sum()
+    if not squares > 0:
+        return 1.0
+    return float(((delta / unit) * d).sum() / squares * (unit / length))
+
+
+def _triangle(numbers, n):
+    """Pairs of given numbers, in the order of all pairs."""
+    rows = np.arange(n)
+    before = rows * (2 * n - rows - 1) // 2
+    i = np.searchsorted(before, numbers, side="right") - 1
+    return i, numbers - before[i] + i + 1

@@ -1,0 +1,153 @@
+"""Where a solve begins: the starting points that ``init`` names.
+
+All are of shape (n_samples, n_components), float32, and about unit size in each column: the
+scale on which the default penalties act.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skmde._linalg.principal import principal_scores
+from skmde._utils.masked import check_not_masked
+from skmde._utils.random import private_generator
+from skmde.core.spectral.laplacian import laplacian_embedding
+from skmde.preprocessing.graphs.components import connected_components, pack_components
+
+_WILD = 1e15  # times what is given: squares are beyond what float32 does
+_WORK = 2e8  # stored entries times steps: a second or two
+
+
+def quadratic_start(graph, n_components, n_threads):
+    """Standardized spectral embedding of each connected component, packed side by side.
+
+    Parameters
+    ----------
+    graph : sparse matrix of shape (n_samples, n_samples)
+        Symmetric, positive weights.
+    n_components : int
+    n_threads : int
+        The result does not depend on it.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_components), float32
+
+    References
+    ----------
+    Monograph, chapter 3 (quadratic MDE problems) and section 6.1 (starting points).
+    """
+    n_parts, labels = connected_components(graph)
+    if n_parts == 1:
+        return _part_layout(graph, n_components, n_threads)
+    X = np.zeros((graph.shape[0], n_components), dtype=np.float32)
+    order = np.argsort(labels, kind="stable")
+    sizes = np.bincount(labels)
+    for part in np.split(order, np.cumsum(sizes)[:-1]):
+        if part.size > 1:
+            X[part] = _part_layout(graph[part][:, part], n_components, n_threads)
+    X = _unit_size(pack_components(X, labels))
+    # Parts in a row, all alike, may be balanced at a saddle point.
+    return _unit_size(X + 1e-3 * np.random.default_rng(0).standard_normal(X.shape))
+
+
+def _part_layout(graph, n_components, n_threads):
+    max_iter = int(np.clip(_WORK / graph.nnz, 60, 1000))
+    return laplacian_embedding(graph, n_components, max_iter=max_iter, n_threads=n_threads)
+
+
+def pca_start(X, n_components, random_state):
+    """First principal components of the data, scaled to about unit size.
+
+    Columns beyond the rank of the data hold seeded noise of a hundredth of that size.
+    """
+    rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+    start = _unit_size(principal_scores(X, n_components, rng))
+    flat = np.ptp(start, axis=0) <= 1e-6
+    start[:, flat] = 0.01 * rng.standard_normal((X.shape[0], int(flat.sum())))
+    return start
+
+
+def random_start(n_samples, n_components, random_state):
+    """Standard normal entries."""
+    rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+    return rng.standard_normal((n_samples, n_components), dtype=np.float32)
+
+
+def checked_start(init, n_samples, n_components):
+    """An array from the user: finite, float64, a copy."""
+    check_not_masked(init, "init", "give each sample a place to start from")
+    if np.iscomplexobj(init):
+        raise ValueError("init holds complex numbers; give real ones.")
+    try:
+        start = np.array(init, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"init must hold numbers: {error}.") from error
+    if start.shape != (n_samples, n_components):
+        raise ValueError(
+            f"init must have shape ({n_samples}, {n_components}), one row per sample and one "
+            f"column per component; got {start.shape}."
+        )
+    wrong = np.count_nonzero(~np.isfinite(start))
+    if wrong:
+        raise ValueError(
+            f"init holds {wrong} entries that are NaN or infinite; replace them, or choose a "
+            "starting point by name."
+        )
+    return start
+
+
+def check_not_wild(start, *given):
+    """An error if a start is too far off the numbers that are given to be computed with."""
+    largest = np.abs(start).max()
+    size = max(float(np.abs(numbers).max(initial=0.0)) for numbers in given)
+    if largest > _WILD * (size or 1.0):
+        raise ValueError(
+            f"init reaches as far as {largest:.3g}, but the distances or places that are given, "
+            f"at most {size:.3g}; give a starting point of their size."
+        )
+
+
+def given_start(init, n_samples, n_components, *, movable=True):
+    """An array from the user, checked; float32.
+
+    If it may be moved, its mean is subtracted first, and a size so far from 1 that the
+    penalties are flat or infinite there (root mean square below 1e-4 or above 1e4) is brought to 1.
+    """
+    start = checked_start(init, n_samples, n_components)
+    largest = np.abs(start).max()
+    if movable:
+        unit = float(largest) or 1.0
+        shape = start / unit - (start / unit).mean(axis=0)
+        rms = unit * np.sqrt(np.mean(shape**2))
+        if not 1e-4 <= rms <= 1e4:
+            return _unit_size(shape)
+        return (start - start.mean(axis=0)).astype(np.float32)
+    if largest > np.finfo(np.float32).max:
+        raise ValueError(
+            f"init holds entries as large as {largest:.3g}, beyond the range of float32; scale it."
+        )
+    return start.astype(np.float32)
+
+
+def separate_coincident(X, random_state):
+    """Move rows that coincide, but for rounding, apart: by a seeded 1e-4 of the embedding's size.
+
+    No force acts between two items in the same place, so they could never part.
+    """
+    size = float(np.abs(X - X.mean(axis=0)).max()) or 1.0
+    cells = np.rint(X.astype(np.float64) / size / 1e-6) + 0.0  # no -0.0
+    _, first, inverse = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    again = np.flatnonzero(first[inverse.ravel()] != np.arange(X.shape[0]))
+    if again.size == 0:
+        return X
+    rng = private_generator(random_state)
+    X = X.copy()
+    X[again] += (1e-4 * size) * rng.standard_normal((again.size, X.shape[1])).astype(X.dtype)
+    return X
+
+
+def _unit_size(X):
+    X = X - X.mean(axis=0, dtype=np.float64)
+    rms = np.sqrt(np.mean(X.astype(np.float64) ** 2))
+    return (X / rms if rms > 0 else X).astype(np.float32)

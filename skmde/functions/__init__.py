@@ -1,0 +1,1 @@
+"""Distortion functions: penalties p(d) and losses l(delta, d) of an embedding distance d."""

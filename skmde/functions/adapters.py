@@ -1,0 +1,110 @@
+"""Penalties and losses made from a callable: a function of torch tensors, or an `nn.Module`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from skmde.functions.base import Loss, Penalty
+from skmde.functions.stable import Tensor, finite, floored
+
+
+class CallablePenalty(Penalty):
+    """A penalty from any callable f(d) of torch tensors, an `nn.Module` included.
+
+    Parameters
+    ----------
+    function : callable
+        Elementwise: takes a tensor of distances, returns a tensor of the same shape. It is called
+        with distances of at least `D_FLOOR`, so a barrier such as ``lambda d: -1 / d`` is finite.
+    """
+
+    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
+        self.function = function
+
+    def validate(self) -> None:
+        _require_callable(self)
+
+    def _unclamped(self, d: Tensor) -> Tensor:
+        x = floored(d)
+        return _result(self.function, "d", x)
+
+    def value(self, d: Tensor) -> Tensor:
+        return finite(self._unclamped(d))
+
+
+class CallableLoss(Loss):
+    """A loss from any callable f(delta, d) of torch tensors, an `nn.Module` included.
+
+    Parameters
+    ----------
+    function : callable
+        Elementwise: takes tensors of original and embedding distances, returns a tensor of the
+        same shape. Embedding distances are at least `D_FLOOR` when it is called.
+    """
+
+    def __init__(self, function: Callable[[Tensor, Tensor], Tensor]) -> None:
+        self.function = function
+
+    def validate(self) -> None:
+        _require_callable(self)
+
+    def _unclamped(self, delta: Tensor, d: Tensor) -> Tensor:
+        x = floored(d)
+        return _result(self.function, "delta, d", delta, x)
+
+    def value(self, delta: Tensor, d: Tensor) -> Tensor:
+        return finite(self._unclamped(delta, d))
+
+
+def _require_callable(adapter: CallablePenalty | CallableLoss) -> None:
+    if not callable(adapter.function) or inspect.isclass(adapter.function):
+        raise ValueError(
+            f"{type(adapter).__name__}: function must be a callable (not a class); "
+            f"got {adapter.function!r}."
+        )
+
+
+def _called(function: Callable[..., Any], names: str, *arguments: Tensor) -> Any:
+    try:
+        return function(*arguments)
+    except RuntimeError as error:
+        if "numpy()" not in str(error):
+            raise
+        raise TypeError(
+            f"{function!r} uses numpy, through which no derivative passes; compute with torch "
+            "operations, such as torch.log1p(d) for np.log1p(d)."
+        ) from error
+    except (TypeError, ValueError) as error:
+        # What a function of the user's raises in its own lines is left as it is.
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            raise
+        raise TypeError(
+            f"{function!r} cannot be called as a distortion function f({names}), which takes "
+            f"{'a torch tensor' if len(arguments) == 1 else 'two torch tensors'} of distances and "
+            f"returns one of the same shape ({error})."
+        ) from error
+
+
+def _result(function: Callable[..., Any], arguments: str, *distances: Tensor) -> Tensor:
+    """The result of a user's callable, or an error that says what is wrong with it."""
+    y, d = _called(function, arguments, *distances), distances[-1]
+    if not isinstance(y, torch.Tensor):
+        raise TypeError(
+            f"{function!r} returned {type(y).__name__}; a distortion function f({arguments}) "
+            "must return a torch tensor, computed with torch operations."
+        )
+    if y.shape != d.shape:
+        raise ValueError(
+            f"{function!r} returned a tensor of shape {tuple(y.shape)} for distances of shape "
+            f"{tuple(d.shape)}; a distortion function f({arguments}) must be elementwise."
+        )
+    if d.requires_grad and not y.requires_grad:
+        raise ValueError(
+            f"The result of {function!r} carries no gradient: it is constant, or something on the "
+            "way to it (detach, numpy, item) left torch. Compute it from d with torch operations."
+        )
+    return y

@@ -1,0 +1,170 @@
+"""Penalties that are powers of the distance (monograph, section 4.1).
+
+Each class states p. Its slope p'(d) / d and curvature p''(d) are in closed form, arranged so that
+they neither overflow nor cancel from d = 0 to 1e20. Distances are in units of the embedding.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+
+from skmde.functions import kinds
+from skmde.functions.base import Penalty
+from skmde.functions.stable import Tensor, base_of_power, finite, floored
+
+
+class Linear(Penalty):
+    """Linear penalty, d.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmde import Linear
+    >>> Linear().value(torch.tensor([0.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+    degree = 1
+    _kind: ClassVar[int] = kinds.LINEAR
+
+    def value(self, d: Tensor) -> Tensor:
+        return d.clone()
+
+    def slope(self, d: Tensor) -> Tensor:
+        return 1 / floored(d)
+
+    def curvature(self, d: Tensor) -> Tensor:
+        return torch.zeros_like(d)
+
+
+class Quadratic(Penalty):
+    """Quadratic penalty, d^2: with a standardization constraint, the spectral embeddings.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmde import Quadratic
+    >>> Quadratic().value(torch.tensor([0.0, 3.0]))
+    tensor([0., 9.])
+    """
+
+    degree = 2
+    _kind: ClassVar[int] = kinds.QUADRATIC
+
+    def value(self, d: Tensor) -> Tensor:
+        return finite(d * d)
+
+    def slope(self, d: Tensor) -> Tensor:
+        return torch.full_like(d, 2.0)
+
+    def curvature(self, d: Tensor) -> Tensor:
+        return torch.full_like(d, 2.0)
+
+
+class Cubic(Penalty):
+    """Cubic penalty, d^3.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmde import Cubic
+    >>> Cubic().value(torch.tensor([0.0, 2.0]))
+    tensor([0., 8.])
+    """
+
+    degree = 3
+    _kind: ClassVar[int] = kinds.CUBIC
+
+    def value(self, d: Tensor) -> Tensor:
+        return finite(d * d * d)
+
+    def slope(self, d: Tensor) -> Tensor:
+        return 3 * d
+
+    def curvature(self, d: Tensor) -> Tensor:
+        return 6 * d
+
+
+class Power(Penalty):
+    """Power penalty, d^exponent.
+
+    Parameters
+    ----------
+    exponent : float, default=2.0
+        Above 0. The larger it is, the more large distances cost, and the less small ones do.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmde import Power
+    >>> Power(exponent=1.5).value(torch.tensor([0.0, 4.0]))
+    tensor([0., 8.])
+    """
+
+    _kind: ClassVar[int] = kinds.POWER
+    _kernel_arguments: ClassVar[tuple[str, ...]] = ("exponent",)
+
+    def __init__(self, exponent: float = 2.0) -> None:
+        self.exponent = exponent
+
+    def validate(self) -> None:
+        self._require("exponent", above=0)
+
+    @property
+    def degree(self) -> float:  # type: ignore[override]
+        return self.exponent
+
+    def value(self, d: Tensor) -> Tensor:
+        return finite(d**self.exponent)
+
+    def slope(self, d: Tensor) -> Tensor:
+        a = self.exponent
+        return finite(a * base_of_power(d, a - 2) ** (a - 2))
+
+    def curvature(self, d: Tensor) -> Tensor:
+        a = self.exponent
+        return finite(a * (a - 1) * base_of_power(d, a - 2) ** (a - 2))
+
+
+class InversePower(Penalty):
+    """Inverse power penalty, -1 / d^exponent: a barrier, to repel with.
+
+    Below `D_FLOOR` = 1e-7 it keeps its value at the floor. Unconstrained problems can send single
+    items far away under it; the standardization constraint prevents that.
+
+    Parameters
+    ----------
+    exponent : float, default=1.0
+        Above 0. Near the floor, float32 holds the slope up to exponent 3; beyond, it is clamped.
+
+    Notes
+    -----
+    PyMDE's class is called ``InvPower``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmde import InversePower
+    >>> InversePower(exponent=2.0).value(torch.tensor([0.5, 2.0]))
+    tensor([-4.0000, -0.2500])
+    """
+
+    _kind: ClassVar[int] = kinds.INVERSE_POWER
+    _kernel_arguments: ClassVar[tuple[str, ...]] = ("exponent",)
+
+    def __init__(self, exponent: float = 1.0) -> None:
+        self.exponent = exponent
+
+    def validate(self) -> None:
+        self._require("exponent", above=0)
+
+    def value(self, d: Tensor) -> Tensor:
+        return finite(-(floored(d) ** -self.exponent))
+
+    def slope(self, d: Tensor) -> Tensor:
+        return finite(self.exponent * floored(d) ** (-self.exponent - 2))
+
+    def curvature(self, d: Tensor) -> Tensor:
+        return finite(-(self.exponent + 1) * self.slope(d))

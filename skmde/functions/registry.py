@@ -1,0 +1,191 @@
+"""The built-in distortion functions by name, and what a user may give in place of an instance."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from skmde.functions.adapters import CallableLoss, CallablePenalty
+from skmde.functions.base import DistortionFunction, Loss, Penalty
+from skmde.functions.logarithms import Log, Log1p, LogRatio
+from skmde.functions.powers import Cubic, InversePower, Linear, Power, Quadratic
+from skmde.functions.relative_losses import FractionalLoss, SoftFractionalLoss, WeightedSquaredLoss
+from skmde.functions.residual_losses import (
+    AbsoluteLoss,
+    CubicLoss,
+    HuberLoss,
+    LogisticLoss,
+    PowerLoss,
+    SquaredLoss,
+)
+from skmde.functions.thresholds import Barrier, Hinge, Huber, Logistic, Sigmoid
+
+PENALTIES: dict[str, type[Penalty]] = {
+    "linear": Linear,
+    "quadratic": Quadratic,
+    "cubic": Cubic,
+    "power": Power,
+    "huber": Huber,
+    "logistic": Logistic,
+    "log1p": Log1p,
+    "log": Log,
+    "inverse_power": InversePower,
+    "log_ratio": LogRatio,
+    "sigmoid": Sigmoid,
+    "hinge": Hinge,
+    "barrier": Barrier,
+}
+
+LOSSES: dict[str, type[Loss]] = {
+    "squared": SquaredLoss,
+    "weighted_squared": WeightedSquaredLoss,
+    "huber": HuberLoss,
+    "absolute": AbsoluteLoss,
+    "logistic": LogisticLoss,
+    "fractional": FractionalLoss,
+    "soft_fractional": SoftFractionalLoss,
+    "power": PowerLoss,
+    "cubic": CubicLoss,
+}
+
+# The names that `resolve_loss` accepts; those of `resolve_penalty` are the keys of PENALTIES.
+NAMED_LOSSES: dict[str, Callable[[], Loss]] = {
+    **LOSSES,
+    "sammon": functools.partial(WeightedSquaredLoss, "sammon"),
+    "kamada_kawai": functools.partial(WeightedSquaredLoss, "kamada_kawai"),
+}
+
+
+def resolve_penalty(penalty: Any) -> Penalty:
+    """The penalty that a user means by a name, an instance or a callable, validated.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown or a parameter is out of range.
+    TypeError
+        If it is a class, a loss, or nothing that can be called.
+
+    Examples
+    --------
+    >>> resolve_penalty("log1p")
+    Log1p()
+    """
+    return _resolve(penalty, "penalty", PENALTIES, Penalty, CallablePenalty)
+
+
+def resolve_loss(loss: Any) -> Loss:
+    """The loss that a user means by a name, an instance or a callable, validated.
+
+    Raises as `resolve_penalty` does.
+
+    Examples
+    --------
+    >>> resolve_loss("sammon")
+    WeightedSquaredLoss(kappa='sammon')
+    """
+    return _resolve(loss, "loss", NAMED_LOSSES, Loss, CallableLoss)
+
+
+def _resolve(
+    given: Any, noun: str, makers: Mapping[str, Callable[[], Any]], base: Any, adapter: Any
+) -> Any:
+    if isinstance(given, str):
+        given = _named(given, noun, makers)
+    elif inspect.isclass(given):
+        usable = issubclass(given, (DistortionFunction, torch.nn.Module))
+        advice = (
+            f"pass an instance, e.g. {_example(given)}"
+            if usable
+            else f"pass a name, an instance of {base.__name__} or a callable of torch tensors"
+        )
+        raise TypeError(f"{noun} is the class {given.__name__}; {advice}.")
+    if isinstance(given, DistortionFunction):
+        if not isinstance(given, base):
+            other = "loss" if noun == "penalty" else "penalty"
+            raise TypeError(
+                f"{given!r} is a {other}, and a {noun} is needed here: penalties take weights, "
+                "losses take original distances."
+            )
+    elif callable(given):
+        given = adapter(given)
+    else:
+        raise TypeError(
+            f"{noun} must be a name, an instance of {base.__name__} or a callable of torch "
+            f"tensors; got {given!r}."
+        )
+    given.validate()
+    return given
+
+
+def _named(name: str, noun: str, makers: Mapping[str, Callable[[], Any]]) -> Any:
+    """An instance of a built-in function with its default parameters."""
+    if name not in makers:
+        close = difflib.get_close_matches(name, makers, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(
+            f"unknown {noun} {name!r}; known names: {', '.join(sorted(makers))}.{hint}"
+        )
+    required = _required(makers[name])
+    if required:
+        raise ValueError(
+            f"the {noun} {name!r} cannot be given by name, since {' and '.join(required)} has no "
+            f"default; pass an instance, {_example(makers[name])}."
+        )
+    return makers[name]()
+
+
+def _required(maker: Any) -> list[str]:
+    """Arguments without a default."""
+    parameters = inspect.signature(maker).parameters.values()
+    by_position = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [p.name for p in parameters if p.default is p.empty and p.kind in by_position]
+
+
+def _example(maker: Any) -> str:
+    """How to construct an instance, for error messages."""
+    return f"{maker.__name__}({', '.join(f'{name}=...' for name in _required(maker))})"
+
+
+def push_and_pull(attractive: Any = "log1p", repulsive: Any = "log") -> tuple[Penalty, Penalty]:
+    """The two penalties of a problem in which some pairs attract and others repel.
+
+    For users of PyMDE, whose ``PushAndPull`` this replaces: the result is a valid ``distortion``
+    of `skmde.MDE`, which applies the first penalty where weights are positive and the second
+    where they are negative.
+
+    Parameters
+    ----------
+    attractive : str, Penalty or callable, default="log1p"
+        Penalty of pairs with positive weights.
+    repulsive : str, Penalty or callable, default="log"
+        Penalty of pairs with negative weights.
+
+    Returns
+    -------
+    tuple of (Penalty, Penalty)
+        The attractive and the repulsive penalty.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown or a parameter is out of range.
+    TypeError
+        If an argument is a class or cannot be called.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1.
+
+    Examples
+    --------
+    >>> from skmde import Huber, push_and_pull
+    >>> push_and_pull(Huber(threshold=1.0))
+    (Huber(threshold=1.0), Log())
+    """
+    return resolve_penalty(attractive), resolve_penalty(repulsive)

@@ -1,0 +1,206 @@
+r"""Losses that are a function of the residual r = d - delta (monograph, section 4.2).
+
+A pair has the distortion l(delta, d), which is 0 at d = delta and grows on both sides.
+
+Slopes and curvatures are derivatives in d, in closed form. As in the penalties, distances below
+`D_FLOOR` count as `D_FLOOR` where a slope would diverge.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+
+from skmde.functions import kinds
+from skmde.functions.base import Loss
+from skmde.functions.stable import Tensor, finite, floored
+
+
+class SquaredLoss(Loss):
+    """Squared loss, (delta - d)^2: classical stress.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmde import SquaredLoss
+    >>> SquaredLoss().value(torch.tensor([1.0, 1.0]), torch.tensor([1.0, 3.0]))
+    tensor([0., 4.])
+    """
+
+    degree = 2
+    _kind: ClassVar[int] = kinds.SQUARED
+
+    def value(self, delta: Tensor, d: Tensor) -> Tensor:
+        return finite((d - delta) ** 2)
+
+    def slope(self, delta: Tensor, d: Tensor) -> Tensor:
+        d = floored(d)
+        return finite(2 * ((d - delta) / d))
+
+    def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
+        return torch.full_like(d, 2.0)
+
+
+class AbsoluteLoss(Loss):
+    """Absolute loss, abs(delta - d): robust scaling, indifferent to a few wrong distances.
+
+    Notes
+    -----
+    Not differentiable at d = delta, where its slope is taken to be 0.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmde import AbsoluteLoss
+    >>> AbsoluteLoss().value(torch.tensor([1.0, 1.0]), torch.tensor([0.5, 4.0]))
+    tensor([0.5000, 3.0000])
+    """
+
+    degree = 1
+    _kind: ClassVar[int] = kinds.ABSOLUTE
+
+    def value(self, delta: Tensor, d: Tensor) -> Tensor:
+        return (d - delta).abs()
+
+    def slope(self, delta: Tensor, d: Tensor) -> Tensor:
+        return torch.sign(d - delta) / floored(d)
+
+    def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
+        return torch.zeros_like(d)
+
+
+class HuberLoss(Loss):
+    """Huber loss of the residual: r^2 up to the threshold t, and t (2 abs(r) - t) beyond.
+
+    Parameters
+    ----------
+    threshold : float, default=1.0
+        Above 0; in units of the embedding.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmde import HuberLoss
+    >>> HuberLoss().value(torch.tensor([1.0, 1.0]), torch.tensor([1.5, 4.0]))
+    tensor([0.2500, 5.0000])
+    """
+
+    _kind: ClassVar[int] = kinds.HUBER_LOSS
+    _kernel_arguments: ClassVar[tuple[str, ...]] = ("threshold",)
+
+    def __init__(self, threshold: float = 1.0) -> None:
+        self.threshold = threshold
+
+    def validate(self) -> None:
+        self._require("threshold", above=0)
+
+    def value(self, delta: Tensor, d: Tensor) -> Tensor:
+        t = self.threshold
+        r = (d - delta).abs()
+        return finite(torch.where(r <= t, r * r, t * (2 * r - t)))
+
+    def slope(self, delta: Tensor, d: Tensor) -> Tensor:
+        d = floored(d)
+        return 2 * (d - delta).clamp(min=-self.threshold, max=self.threshold) / d
+
+    def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
+        return 2.0 * ((d - delta).abs() <= self.threshold).to(d.dtype)
+
+
+class LogisticLoss(Loss):
+    """Logistic loss, log((1 + exp(abs(delta - d))) / 2): about linear far from the target.
+
+    Notes
+    -----
+    Not differentiable at d = delta, where its slope is taken to be 0. PyMDE's loss of this name
+    is larger by log 2, so it is not 0 at the target.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmde import LogisticLoss
+    >>> LogisticLoss().value(torch.tensor([1.0, 1.0]), torch.tensor([1.0, 101.0]))
+    tensor([ 0.0000, 99.3069])
+    """
+
+    _kind: ClassVar[int] = kinds.LOGISTIC_LOSS
+
+    def value(self, delta: Tensor, d: Tensor) -> Tensor:
+        r = (d - delta).abs()
+        return r + torch.log1p(torch.expm1(-r) / 2)
+
+    def slope(self, delta: Tensor, d: Tensor) -> Tensor:
+        r = d - delta
+        return torch.sign(r) * torch.sigmoid(r.abs()) / floored(d)
+
+    def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
+        r = d - delta
+        return torch.sigmoid(r) * torch.sigmoid(-r)
+
+
+class PowerLoss(Loss):
+    """Power loss, abs(delta - d)^exponent.
+
+    Parameters
+    ----------
+    exponent : float, default=2.0
+        At least 1, so that the slope at the target is finite.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmde import PowerLoss
+    >>> PowerLoss(exponent=1.5).value(torch.tensor([1.0, 1.0]), torch.tensor([1.0, 5.0]))
+    tensor([0., 8.])
+    """
+
+    _kind: ClassVar[int] = kinds.POWER_LOSS
+    _kernel_arguments: ClassVar[tuple[str, ...]] = ("exponent",)
+
+    def __init__(self, exponent: float = 2.0) -> None:
+        self.exponent = exponent
+
+    def validate(self) -> None:
+        self._require("exponent", at_least=1)
+
+    @property
+    def degree(self) -> float:  # type: ignore[override]
+        return self.exponent
+
+    def value(self, delta: Tensor, d: Tensor) -> Tensor:
+        return finite((d - delta).abs() ** self.exponent)
+
+    def slope(self, delta: Tensor, d: Tensor) -> Tensor:
+        a = self.exponent
+        d = floored(d)
+        r = d - delta
+        # One factor r is divided by d first: for a >= 2 the rest alone may be as large as needed.
+        if a >= 2:
+            return finite(a * (r.abs() ** (a - 2) * (r / d)))
+        return finite(a * torch.sign(r) * r.abs() ** (a - 1) / d)
+
+    def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
+        a = self.exponent
+        r = (d - delta).abs()
+        # Between 1 and 2 the curvature diverges at the target.
+        base = floored(r) if a < 2 else r
+        return finite(a * (a - 1) * base ** (a - 2))
+
+
+class CubicLoss(PowerLoss):
+    """Cubic loss, abs(delta - d)^3.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmde import CubicLoss
+    >>> CubicLoss().value(torch.tensor([1.0, 1.0]), torch.tensor([1.0, 3.0]))
+    tensor([0., 8.])
+    """
+
+    _kind: ClassVar[int] = kinds.POWER_LOSS
+    exponent: float = 3.0
+
+    def __init__(self) -> None:
+        pass

@@ -1,0 +1,329 @@
+"""How much of the data's neighbourhoods, order and classes an embedding keeps.
+
+Each figure is a share between 0 and 1, 1 is best, and none depends on the embedding's scale. Data
+of any size: the neighbours of a sample of the rows are found among all rows, in pieces.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.manifold import trustworthiness as _trustworthiness
+from sklearn.metrics.pairwise import (
+    paired_cosine_distances,
+    paired_distances,
+    paired_euclidean_distances,
+    paired_manhattan_distances,
+)
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array, check_consistent_length, check_random_state, gen_batches
+
+from skmde.metrics.alignment import as_array, as_embedding
+
+_CHUNK_NUMBERS = 2**21  # float64 numbers of a piece of work: 16 MiB
+_PAIRED = {
+    "euclidean": paired_euclidean_distances,
+    "l2": paired_euclidean_distances,
+    "manhattan": paired_manhattan_distances,
+    "l1": paired_manhattan_distances,
+    "cityblock": paired_manhattan_distances,
+    "cosine": paired_cosine_distances,
+}
+
+
+def neighborhood_recall(
+    X, embedding, n_neighbors=15, metric="euclidean", *, sample=None, random_state=None
+):
+    """Share of the true nearest neighbours that are nearest neighbours in the embedding.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
+        The data, or their distances if ``metric="precomputed"``. In a sparse matrix of distances
+        the stored entries are the neighbours, zeros included.
+    embedding : array-like of shape (n_items, n_components)
+        The embedding; row i is the same item as row i of X.
+    n_neighbors : int, default=15
+        How many neighbours to compare. An item is not its own neighbour; copies of it can be.
+    metric : str or callable, default="euclidean"
+        Distance between rows of X: any that scikit-learn's nearest neighbours take. Distances in
+        the embedding are Euclidean.
+    sample : int, default=None
+        How many items, drawn at random, to look at; None means all. Their neighbours are searched
+        among all items either way.
+    random_state : int, RandomState instance or None, default=None
+        Source of the sample.
+
+    Returns
+    -------
+    float
+        The share.
+
+    See Also
+    --------
+    trustworthiness : Also weighs how far off a false neighbour is.
+
+    Examples
+    --------
+    >>> from skmde.metrics import neighborhood_recall
+    >>> X = [[0.0], [1.0], [3.0], [7.0]]
+    >>> neighborhood_recall(X, [[0.0], [1.0], [9.0], [7.0]], n_neighbors=1)
+    0.75
+    """
+    X, embedding = _checked(X, embedding, metric)
+    _check_neighbors(n_neighbors, len(embedding))
+    rows = _sample(len(embedding), sample, random_state)
+    true = _neighbors(_floats(X, metric), rows, n_neighbors, metric)
+    found = _neighbors(_floats(embedding, "euclidean"), rows, n_neighbors, "euclidean")
+    # -1, a neighbour that a sparse matrix does not know, is among nobody's neighbours.
+    hits = sum(np.isin(a, b).sum() for a, b in zip(true, found, strict=True))
+    if not (true >= 0).any():
+        raise ValueError("X stores no neighbour of any item; the recall is undefined.")
+    return float(hits / np.sum(true >= 0))
+
+
+def trustworthiness(
+    X, embedding, n_neighbors=15, metric="euclidean", *, sample=5000, random_state=None
+):
+    """Trustworthiness of the neighbourhoods in the embedding, of all items or a sample.
+
+    scikit-learn's :func:`sklearn.manifold.trustworthiness`, whose memory grows with the square of
+    the number of items; more than ``sample`` items are replaced by that many of them.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
+        The data, or all their distances if ``metric="precomputed"``.
+    embedding : array-like of shape (n_items, n_components)
+        The embedding.
+    n_neighbors : int, default=15
+        Size of a neighbourhood, less than half the number of items looked at.
+    metric : str or callable, default="euclidean"
+        Distance between rows of X: any that scikit-learn's pairwise distances take.
+    sample : int, default=5000
+        The most items to look at, drawn at random; None means all.
+    random_state : int, RandomState instance or None, default=None
+        Source of the sample.
+
+    Returns
+    -------
+    float
+        1 if each point's neighbours in the embedding are its neighbours in the data; less for
+        each false neighbour, by how far down the list of true neighbours it is.
+
+    See Also
+    --------
+    neighborhood_recall : The share of true neighbours found.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.decomposition import PCA
+    >>> from skmde.metrics import trustworthiness
+    >>> X = load_iris().data
+    >>> round(trustworthiness(X, PCA(2).fit_transform(X)), 2)
+    0.99
+    """
+    X, embedding = _checked(X, embedding, metric)
+    rows = _sample(len(embedding), sample, random_state, at_most=True)
+    if len(rows) < len(embedding):
+        X = X[rows][:, rows] if _is_precomputed(metric) else X[rows]
+        embedding = embedding[rows]
+    X, embedding = _floats(X, metric), _floats(embedding, "euclidean")
+    return float(_trustworthiness(X, embedding, n_neighbors=n_neighbors, metric=metric))
+
+
+def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, random_state=None):
+    """Share of random triplets of items whose order of distances the embedding keeps.
+
+    A triplet (i, j, k) is kept if j is nearer to i than k is in both the data and the embedding,
+    or in neither. Triplets with equal distances in the data have no order and are left out.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
+        The data, or all their distances if ``metric="precomputed"``.
+    embedding : array-like of shape (n_items, n_components)
+        The embedding.
+    n_triplets : int, default=200000
+        How many triplets of different items to draw.
+    metric : str or callable, default="euclidean"
+        "euclidean", "manhattan", "cosine", "precomputed", or a function of two rows.
+    random_state : int, RandomState instance or None, default=None
+        Source of the triplets.
+
+    Returns
+    -------
+    float
+        The share: one half for an embedding that has nothing to do with the data.
+
+    Examples
+    --------
+    >>> from skmde.metrics import triplet_accuracy
+    >>> triplet_accuracy([[0.0], [1.0], [3.0]], [[0.0], [10.0], [30.0]], random_state=0)
+    1.0
+    """
+    X, embedding = _checked(X, embedding, metric)
+    n = len(embedding)
+    if n < 3:
+        raise ValueError(f"A triplet needs 3 items; the embedding has {n}.")
+    if n_triplets < 1:
+        raise ValueError(f"n_triplets={n_triplets}: draw at least 1.")
+    random = check_random_state(random_state)
+    i, j, k = (random.randint(n - used, size=n_triplets) for used in range(3))
+    j += j >= i
+    # k counts the items other than i and j.
+    k += k >= np.minimum(i, j)
+    k += k >= np.maximum(i, j)
+    order = np.sign(_paired(X, i, j, metric) - _paired(X, i, k, metric))
+    kept = order == np.sign(_paired(embedding, i, j) - _paired(embedding, i, k))
+    if not order.any():
+        raise ValueError("All triplets drawn have equal distances in X: there is no order to keep.")
+    return float(np.mean(kept[order != 0]))
+
+
+def knn_accuracy(embedding, y, n_neighbors=10, *, test=None, sample=None, random_state=None):
+    """Share of items whose class is that of most of their nearest neighbours in the embedding.
+
+    Parameters
+    ----------
+    embedding : array-like of shape (n_items, n_components)
+        The embedding.
+    y : array-like of shape (n_items,)
+        Classes.
+    n_neighbors : int, default=10
+        How many neighbours vote; between equally many votes, the first class in order wins.
+    test : array-like of bool of shape (n_items,) or of int, default=None
+        Items to classify by the others (a mask or indices). None means that each item is
+        classified by all others.
+    sample : int, default=None
+        How many of these, drawn at random, to classify; None means all.
+    random_state : int, RandomState instance or None, default=None
+        Source of the sample.
+
+    Returns
+    -------
+    float
+        The share of classes that are right.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.decomposition import PCA
+    >>> from skmde.metrics import knn_accuracy
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(knn_accuracy(PCA(2).fit_transform(X), y), 2)
+    0.95
+    """
+    embedding = as_embedding(embedding, "embedding")
+    y = as_array(y)
+    check_consistent_length(embedding, y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if test is None:
+        _check_neighbors(n_neighbors, len(embedding))
+        rows = _sample(len(embedding), sample, random_state)
+        voters = codes[_neighbors(embedding, rows, n_neighbors, "euclidean")]
+    else:
+        is_test = np.zeros(len(embedding), dtype=bool)
+        is_test[as_array(test)] = True
+        train = np.flatnonzero(~is_test)
+        tested = np.flatnonzero(is_test)
+        if not len(tested):
+            raise ValueError("test names no item; name one or more, or pass None for all.")
+        _check_neighbors(n_neighbors, len(train) + 1, "training items")
+        rows = tested[_sample(len(tested), sample, random_state)]
+        search = NearestNeighbors(n_neighbors=n_neighbors).fit(embedding[train])
+        voters = codes[train[search.kneighbors(embedding[rows], return_distance=False)]]
+    votes = np.zeros((len(rows), len(classes)), dtype=np.intp)
+    np.add.at(votes, (np.arange(len(rows))[:, None], voters), 1)
+    return float(np.mean(votes.argmax(axis=1) == codes[rows]))
+
+
+def _checked(X, embedding, metric):
+    """X as an array of numbers or a CSR matrix, and the embedding."""
+    X = check_array(X if issparse(X) else as_array(X), accept_sparse="csr", input_name="X")
+    embedding = as_embedding(embedding, "embedding")
+    check_consistent_length(X, embedding)
+    if _is_precomputed(metric) and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f'metric="precomputed" needs a square matrix of distances; X has shape {X.shape}.'
+        )
+    return X, embedding
+
+
+def _floats(X, metric):
+    """X in a float type that holds it, where its offset and scale do no harm to the distances."""
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
+    if not issparse(X) and isinstance(metric, str) and metric in ("euclidean", "l2"):
+        # scikit-learn multiplies Euclidean distances out: |x|^2 - 2 x^T y + |y|^2.
+        low, high = X.min(axis=0), X.max(axis=0)
+        size, extent = np.max(np.abs([low, high])), np.max(high - low)
+        if size > 100 * extent:
+            X, size = X - (low / 2 + high / 2), extent / 2
+        if size > 0 and not 1e-10 < size < 1e10:
+            X = X / size
+    return X
+
+
+def _is_precomputed(metric):
+    return isinstance(metric, str) and metric == "precomputed"
+
+
+def _check_neighbors(n_neighbors, n_items, what="items"):
+    if not 1 <= n_neighbors < n_items:
+        most = n_items - 1
+        raise ValueError(
+            f"n_neighbors={n_neighbors}, but it must be from 1 to {most}"
+            + (f" for {n_items} items." if what == "items" else f", the number of {what}.")
+        )
+
+
+def _sample(n_items, sample, random_state, at_most=False):
+    """Rows to look at, in ascending order."""
+    if sample is None or (at_most and sample >= n_items):
+        return np.arange(n_items)
+    if sample < 1:
+        raise ValueError(f"sample={sample}: look at 1 item or more, or pass None for all.")
+    # More than there are means all: figures for large data keep their names on small data.
+    sample = min(sample, n_items)
+    return np.sort(check_random_state(random_state).choice(n_items, sample, replace=False))
+
+
+def _neighbors(X, rows, n_neighbors, metric):
+    """Nearest neighbours of some rows among all others; -1 where a sparse matrix has no more."""
+    if issparse(X) and _is_precomputed(metric):
+        found = np.full((len(rows), n_neighbors), -1, dtype=np.intp)
+        for at, row in enumerate(rows):
+            stored = slice(X.indptr[row], X.indptr[row + 1])
+            columns, distances = X.indices[stored], X.data[stored]
+            order = columns[np.lexsort((columns, distances))]
+            order = order[order != row][:n_neighbors]
+            found[at, : len(order)] = order
+        return found
+    search = NearestNeighbors(n_neighbors=n_neighbors + 1, metric=metric).fit(X)
+    found = search.kneighbors(X[rows], return_distance=False)
+    # The row itself is left out by index; among many copies it may not have been found at all.
+    others = found != rows[:, None]
+    others[others.all(axis=1), -1] = False
+    return found[others].reshape(len(rows), n_neighbors)
+
+
+def _paired(X, a, b, metric="euclidean"):
+    """Distances between rows a[k] and b[k] of X, in float64."""
+    if _is_precomputed(metric):
+        return np.asarray(X[a, b], dtype=np.float64).ravel()
+    if not callable(metric) and metric not in _PAIRED:
+        raise ValueError(
+            f"metric={metric!r} is not known for single pairs; use one of {', '.join(_PAIRED)}, "
+            "precomputed, or a function of two rows."
+        )
+    width = X.nnz / X.shape[0] if issparse(X) else X.shape[1]
+    distances = np.empty(len(a))
+    for piece in gen_batches(len(a), max(1, int(_CHUNK_NUMBERS / max(width, 1)))):
+        left, right = X[a[piece]].astype(np.float64), X[b[piece]].astype(np.float64)
+        if callable(metric):
+            distances[piece] = paired_distances(left, right, metric=metric)
+        else:
+            distances[piece] = _PAIRED[metric](left, right)
+    return distances

@@ -1,0 +1,57 @@
+"""One report of several figures: how good is an embedding?"""
+
+from __future__ import annotations
+
+from skmde.metrics.preservation import (
+    knn_accuracy,
+    neighborhood_recall,
+    triplet_accuracy,
+    trustworthiness,
+)
+
+
+def quality_report(X, embedding, y=None, *, test=None, metric="euclidean", random_state=0):
+    """The figures by which skmde's benchmarks compare embeddings.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_items, n_features)
+        The data.
+    embedding : array-like of shape (n_items, n_components)
+        The embedding.
+    y : array-like of shape (n_items,), default=None
+        Classes; without them there is no "knn_accuracy".
+    test : array-like of bool of shape (n_items,) or of int, default=None
+        Items whose classes are predicted from the others'; None means each from all others.
+    metric : str or callable, default="euclidean"
+        Distance between rows of X.
+    random_state : int, RandomState instance or None, default=0
+        Source of the samples.
+
+    Returns
+    -------
+    dict of str to float
+        "knn_recall15", `neighborhood_recall` with 15 neighbours of 1000 random items;
+        "trustworthiness_5k", `trustworthiness` with 15 neighbours of 5000 random items;
+        "triplet", `triplet_accuracy` of 200,000 triplets;
+        "knn_accuracy", `knn_accuracy` with 10 neighbours. Smaller data are used whole.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.decomposition import PCA
+    >>> from skmde.metrics import quality_report
+    >>> X, y = load_iris(return_X_y=True)
+    >>> report = quality_report(X, PCA(2).fit_transform(X), y)
+    >>> {name: round(share, 2) for name, share in report.items()}
+    {'knn_recall15': 0.8, 'trustworthiness_5k': 0.99, 'triplet': 0.98, 'knn_accuracy': 0.95}
+    """
+    options = {"metric": metric, "random_state": random_state}
+    report = {
+        "knn_recall15": neighborhood_recall(X, embedding, 15, sample=1000, **options),
+        "trustworthiness_5k": trustworthiness(X, embedding, 15, sample=5000, **options),
+        "triplet": triplet_accuracy(X, embedding, 200_000, **options),
+    }
+    if y is not None:
+        report["knn_accuracy"] = knn_accuracy(embedding, y, 10, test=test)
+    return report

@@ -1,0 +1,1 @@
+"""Graphs: adjacency, connected components, weights, shortest paths."""

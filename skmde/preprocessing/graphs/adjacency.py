@@ -1,0 +1,240 @@
+"""From whatever a caller calls a graph to one form: a symmetric sparse array.
+
+Three forms are read: a sparse matrix of any format, a dense matrix, and a networkx graph (known
+by its attributes; networkx is not imported). What counts as an edge:
+
+- Sparse: what is stored, zeros included; infinity is no edge. DIA and BSR pad with zeros, so
+  theirs are none. Entries stored twice are added up, as everywhere in scipy.
+- Dense: what is neither zero nor infinite.
+- networkx: its edges; one without a "weight" has length 1, and the shortest of parallel ones
+  counts.
+
+Where the numbers are weights, infinity is an error: only a length can be too large to be one.
+
+Graphs are undirected: an edge in one direction is an edge. Loops are dropped. Nothing is written
+into the caller's object.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+from skmde.preprocessing.neighbors.precomputed import _SYMMETRY_TOLERANCE
+
+__all__ = ["as_adjacency", "is_networkx", "is_unweighted", "with_further_rows"]
+
+_PADDED = ("bsr", "dia")
+
+
+def as_adjacency(graph, *, quantity="length"):
+    """The symmetric adjacency matrix of a graph.
+
+    Parameters
+    ----------
+    graph : sparse or dense matrix of shape (n, n), or networkx graph
+        See the module's documentation.
+    quantity : str, default="length"
+        What the numbers on the edges are: "length", "distance" or "weight".
+
+    Returns
+    -------
+    adjacency : csr_array of shape (n, n), float64
+        Symmetric, without diagonal or duplicates, indices int32 and sorted. Zeros are stored.
+    names : list or None
+        The nodes of a networkx graph, in its order; None for a matrix.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not square, or a number is negative, NaN or not real, or a weight infinite.
+
+    Warns
+    -----
+    UserWarning
+        If the two directions of an edge differ; their average is used.
+    """
+    names = None
+    if is_networkx(graph):
+        names, triple = _from_networkx(graph, quantity)
+        n = len(names)
+    elif sp.issparse(graph):
+        n, triple = _checked_size(graph.shape), _from_sparse(graph, quantity)
+    else:
+        matrix = np.asarray(graph)
+        n, triple = _checked_size(matrix.shape), _from_dense(matrix, quantity)
+    rows, columns, values = triple
+    kept = rows != columns
+    if quantity != "weight":
+        kept &= values != np.inf
+    rows, columns, values = rows[kept], columns[kept], values[kept]
+    _check_values(rows, columns, values, quantity, names)
+    low, high, values = _one_direction(n, rows, columns, values, quantity)
+    both = (np.concatenate([low, high]), np.concatenate([high, low]))
+    adjacency = sp.coo_array((np.concatenate([values, values]), both), shape=(n, n)).tocsr()
+    adjacency.sort_indices()
+    return adjacency, names
+
+
+def is_networkx(graph):
+    """Whether this is a networkx graph, or looks like one."""
+    return hasattr(graph, "nodes") and hasattr(graph, "edges")
+
+
+def is_unweighted(adjacency):
+    """Whether all edges have the same positive length.
+
+    Parameters
+    ----------
+    adjacency : csr_array
+        As :func:`as_adjacency` returns it.
+
+    Returns
+    -------
+    unweighted : bool
+    """
+    lengths = adjacency.data
+    return len(lengths) > 0 and bool(lengths[0] > 0) and bool((lengths == lengths[0]).all())
+
+
+def with_further_rows(graph, X):
+    """A graph with further nodes.
+
+    Parameters
+    ----------
+    graph : sparse matrix of shape (n, n)
+    X : sparse or dense matrix of shape (q, n + q)
+        What the further nodes' edges hold: those to the old nodes, then those to each other.
+
+    Returns
+    -------
+    graph : csr_array of shape (n + q, n + q)
+        The rows one below the other; :func:`as_adjacency` makes it symmetric.
+    """
+    old, further = sp.coo_array(graph), sp.coo_array(X)
+    q, n = further.shape
+    rows = np.append(old.row, further.row + (n - q))
+    columns = np.append(old.col, further.col)
+    data = np.append(old.data, further.data)
+    return sp.coo_array((data, (rows, columns)), shape=(n, n)).tocsr()
+
+
+def _checked_size(shape):
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(
+            f"A graph's adjacency matrix must be square, one row and one column a node (inf where "
+            f"there is no edge), got shape {tuple(shape)}."
+        )
+    return shape[0]
+
+
+def _from_sparse(graph, quantity):
+    padded = graph.format in _PADDED
+    coo = sp.coo_array(graph)
+    values = _as_real(coo.data, quantity)
+    rows, columns = coo.row, coo.col
+    if padded:
+        stored = values != 0
+        rows, columns, values = rows[stored], columns[stored], values[stored]
+    codes = rows.astype(np.int64) * graph.shape[1] + columns
+    if len(codes) and not (codes[1:] > codes[:-1]).all():
+        codes, values = _merged(codes, values, np.add)
+        rows, columns = codes // graph.shape[1], codes % graph.shape[1]
+    return rows, columns, values
+
+
+def _from_dense(matrix, quantity):
+    rows, columns = np.nonzero(matrix)
+    return rows, columns, _as_real(matrix[rows, columns], quantity)
+
+
+def _from_networkx(graph, quantity):
+    names = list(graph.nodes)
+    number = {name: k for k, name in enumerate(names)}
+    edges = list(graph.edges(data="weight", default=1))
+    rows = np.array([number[edge[0]] for edge in edges], np.int64)
+    columns = np.array([number[edge[1]] for edge in edges], np.int64)
+    values = _as_real(np.array([edge[2] for edge in edges]), quantity)
+    if len(edges) and graph.is_multigraph():
+        if not graph.is_directed():  # parallel edges may name their ends in either order
+            rows, columns = np.minimum(rows, columns), np.maximum(rows, columns)
+        codes, values = _merged(rows * len(names) + columns, values, np.minimum)
+        rows, columns = codes // len(names), codes % len(names)
+    return names, (rows, columns, values)
+
+
+def _as_real(values, quantity):
+    if values.dtype.kind in "fiub":
+        return values.astype(np.float64)
+    if values.dtype.kind == "O":
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+    raise ValueError(
+        f"Edge {quantity}s must be real numbers, got dtype {values.dtype}. Convert them to float."
+    )
+
+
+def _merged(codes, values, function):
+    """Each code once, sorted, with its values put together."""
+    order = np.argsort(codes, kind="stable")
+    codes, values = codes[order], values[order]
+    first = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
+    return codes[first], function.reduceat(values, first)
+
+
+def _check_values(rows, columns, values, quantity, names):
+    wrong = np.flatnonzero(~((values >= 0) & (values != np.inf)))
+    if not len(wrong):
+        return
+    at = wrong[0]
+    ends = [int(rows[at]), int(columns[at])]
+    if names is not None:
+        ends = [names[end] for end in ends]
+    where = f"between nodes {ends[0]!r} and {ends[1]!r}"
+    weights = quantity == "weight"
+    if not values[at] < 0:
+        what = "NaN" if np.isnan(values[at]) else "infinity"
+        none = "0" if weights else "infinity"
+        raise ValueError(
+            f"The edge {quantity} {where} is {what}. Leave out edges that do not exist, or set "
+            f"them to {none}."
+        )
+    advice = (
+        "Leave such edges out."
+        if weights
+        else "Are these similarities? Convert them to distances first."
+    )
+    raise ValueError(
+        f"Negative values in data: edge {quantity}s must not be negative, got {values[at]} "
+        f"{where}. {advice}"
+    )
+
+
+def _one_direction(n, rows, columns, values, quantity):
+    """Each edge once, ``low < high``; where both directions are stored, their average."""
+    low, high = np.minimum(rows, columns), np.maximum(rows, columns)
+    codes = low.astype(np.int64) * n + high
+    order = np.argsort(codes, kind="stable")
+    codes, values = codes[order], values[order]
+    new = np.ones(len(codes), bool)
+    np.not_equal(codes[1:], codes[:-1], out=new[1:])
+    first = np.flatnonzero(new)
+    again = np.flatnonzero(~new)  # an edge is stored at most twice, once in each direction
+    there, back = values[again - 1], values[again]
+    worst = np.abs(there - back).max(initial=0.0)
+    largest = np.maximum(there, back).max(initial=0.0)
+    if worst > _SYMMETRY_TOLERANCE * largest:
+        warnings.warn(
+            f"The edge {quantity}s are not symmetric (largest difference {worst:.3g}); "
+            "using the average of the two directions.",
+            UserWarning,
+            stacklevel=4,
+        )
+    values[again - 1] = np.where(there == back, there, there / 2 + back / 2)
+    codes = codes[first]
+    low = (codes // n).astype(np.int32)
+    return low, (codes - low.astype(np.int64) * n).astype(np.int32), values[first]

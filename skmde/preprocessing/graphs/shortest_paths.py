@@ -1,0 +1,345 @@
+"""Graph distances: lengths of shortest paths, of all pairs of nodes or of some.
+
+A pair ``i < j`` is searched for from its source i. Pairs that have a path are numbered in the
+order of (i, j): source after source, and each source's partners, the later nodes of its
+component, in ascending order. So the number of such pairs, and a uniform sample of them, are
+known before any search, and no table of all pairs is ever made. Only with a limit on the length
+is the number of pairs unknown until the end; then each pair has a random priority, and those of
+highest priority so far are kept.
+
+Where all edges have the same length, the search is breadth-first (:mod:`._bfs`), shared out to
+threads; otherwise it is scipy's Dijkstra, shared out by joblib. Lengths are in the units of the
+edges (monograph, section 4.3.2).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from scipy.sparse.csgraph import dijkstra
+
+from skmde._utils.random import distinct_integers, private_generator
+from skmde._utils.threads import count_threads, run_pieces
+from skmde._utils.workers import end_with
+from skmde.preprocessing.graphs.adjacency import as_adjacency, is_unweighted
+from skmde.preprocessing.graphs.breadth_first import KEEP_ALL, Searcher, priorities
+from skmde.preprocessing.graphs.reachable_pairs import Kept, Numbering
+
+__all__ = ["ShortestPaths", "shortest_paths"]
+
+_TABLE_BYTES = 1 << 24  # of the distances of a chunk of sources to all nodes
+_CHUNK = 128  # sources, at most: enough chunks to share out
+
+
+class ShortestPaths(NamedTuple):
+    """Pairs of nodes and the lengths of shortest paths between them.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (p, 2), int32, or None
+        Pairs ``i < j``, sorted by (i, j). None if every pair of nodes is there; they are then in
+        the order of :func:`skmde.preprocessing.all_edges`.
+    distances : ndarray of shape (p,), float
+        Lengths, in the units of the graph's edges.
+    n_unreachable : int
+        Number of pairs of nodes that no path joins; they are left out.
+    """
+
+    edges: np.ndarray | None
+    distances: np.ndarray
+    n_unreachable: int
+
+
+def shortest_paths(
+    graph,
+    *,
+    max_length=None,
+    max_pairs=None,
+    random_state=None,
+    n_jobs=None,
+    verbose=0,
+    dtype=np.float64,
+):
+    """Lengths of shortest paths between the nodes of an undirected graph.
+
+    Parameters
+    ----------
+    graph : sparse or dense matrix of shape (n, n), or networkx graph
+        Lengths of edges. What a sparse matrix stores is an edge, zeros included; in a dense one,
+        zero means no edge. Infinity always does. An edge in one direction is an edge. A networkx
+        edge's length is its "weight", 1 by default.
+    max_length : float, default=None
+        Pairs farther apart are left out.
+    max_pairs : int, default=None
+        If there are more pairs, so many are kept, uniformly at random, without replacement.
+    random_state : int, RandomState, Generator or None, default=None
+        Chooses the pairs.
+    n_jobs : int, default=None
+        If all edges have the same length, an upper limit on the number of threads, by default
+        torch's number. Otherwise the number of joblib's workers, by default 1 or what
+        :func:`joblib.parallel_config` says.
+    verbose : int, default=0
+        1 shows the progress over the sources.
+    dtype : {numpy.float64, numpy.float32}, default=numpy.float64
+        Of the distances.
+
+    Returns
+    -------
+    paths : ShortestPaths
+        ``edges``, ``distances`` and ``n_unreachable``. The same for any number of jobs.
+
+    Raises
+    ------
+    ValueError
+        If the graph has no edge; if its matrix is not square or a length is negative, NaN or so
+        large that a path's may overflow; if `max_length` is not positive, or `max_pairs` is not a
+        positive integer.
+
+    Warns
+    -----
+    UserWarning
+        If the two directions of an edge differ in length; their average is used.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.2.
+
+    Then et al., The more the merrier: efficient multi-source graph traversal, VLDB 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.preprocessing import shortest_paths
+    >>> chain = np.diag(np.ones(3), 1)
+    >>> shortest_paths(chain).distances.tolist()
+    [1.0, 2.0, 3.0, 1.0, 2.0, 1.0]
+    >>> shortest_paths(chain, max_length=2).edges.tolist()
+    [[0, 1], [0, 2], [1, 2], [1, 3], [2, 3]]
+    """
+    limit = _checked_length(max_length)
+    wanted = _checked_pairs(max_pairs)
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype}.")
+    rng = private_generator(random_state)
+    adjacency, _ = as_adjacency(graph)
+    n = adjacency.shape[0]
+    if adjacency.nnz == 0:
+        raise ValueError(
+            f"The graph has {n} nodes and no edge that joins two of them, so there is no path. "
+            "Are its edges zeros of a dense matrix? Then pass a sparse one that stores them."
+        )
+    longest = adjacency.data.max()
+    if longest > np.finfo(dtype).max / n:
+        raise ValueError(
+            f"The longest edge has length {longest:.3g}, so a path along {n} nodes may be too long "
+            f"for {dtype}. Divide the lengths by {longest:.3g}."
+        )
+    numbering = Numbering(adjacency)
+    n_pairs = n * (n - 1) // 2
+    search = (_BreadthFirst if is_unweighted(adjacency) else _Dijkstra)(adjacency, n_jobs, verbose)
+    if limit is not None:
+        kept = Kept(wanted, rng, dtype)
+        search.within(numbering, limit, kept)
+        edges, distances = kept.finish(n)
+    elif wanted is None or wanted >= numbering.n_reachable:
+        distances = np.empty(numbering.n_reachable, dtype)
+        search.every(numbering, distances)
+        edges = None
+        if len(distances) < n_pairs:
+            edges, _ = numbering.pairs(np.arange(numbering.n_reachable))
+    else:
+        edges, starts = numbering.pairs(distinct_integers(numbering.n_reachable, wanted, rng))
+        distances = np.empty(wanted, dtype)
+        search.sampled(starts, edges, distances)
+    if len(distances) == n_pairs:
+        edges = None
+    return ShortestPaths(edges, distances, n_pairs - numbering.n_reachable)
+
+
+def _checked_length(max_length):
+    if max_length is None:
+        return None
+    if not isinstance(max_length, Real) or not max_length > 0:
+        raise ValueError(
+            f"max_length must be a positive number, got {max_length!r}. Use None for no limit."
+        )
+    return None if max_length == np.inf else float(max_length)
+
+
+def _checked_pairs(max_pairs):
+    if max_pairs is None or (isinstance(max_pairs, Real) and max_pairs == np.inf):
+        return None
+    whole = isinstance(max_pairs, Integral) or (
+        isinstance(max_pairs, Real) and float(max_pairs).is_integer()
+    )
+    if not whole or max_pairs < 1:
+        raise ValueError(
+            f"max_pairs must be a positive integer, got {max_pairs!r}. Use None for all pairs."
+        )
+    return int(max_pairs)
+
+
+class _BreadthFirst:
+    """Searches of a graph whose edges all have the same length, by threads."""
+
+    def __init__(self, adjacency, n_jobs, verbose):
+        self._length = float(adjacency.data[0])
+        self._searcher = Searcher(adjacency, self._length)
+        self._n_threads = count_threads(n_jobs)
+        self._n_nodes = adjacency.shape[0]
+        self._verbose = verbose
+
+    def every(self, numbering, out):
+        def search(batch):
+            self._searcher.every(batch, numbering.starts, numbering.position, out)
+
+        self._run(search, numbering.sources)
+
+    def sampled(self, starts, edges, out):
+        def search(batch):
+            self._searcher.sampled(batch, starts, edges, out)
+
+        self._run(search, np.flatnonzero(np.diff(starts)))
+
+    def within(self, numbering, limit, kept):
+        most = min(limit / self._length, self._n_nodes)
+        levels = int(most)
+        # the quotient is rounded; what counts is the product
+        while levels < self._n_nodes and (levels + 1) * self._length <= limit:
+            levels += 1
+        while levels * self._length > limit:
+            levels -= 1
+
+        def search(batch):
+            kept.add(*self._searcher.within(batch, levels, kept.keys, kept.threshold, kept.dtype))
+
+        self._run(search, numbering.sources)
+
+    def _run(self, search, sources):
+        with _progress(self._verbose, len(sources)) as advance:
+
+            def work(batch):
+                search(batch)
+                advance(len(batch))
+
+            pieces = [(batch,) for batch in self._searcher.batches(sources)]
+            run_pieces(work, pieces, self._n_threads)
+
+
+class _Dijkstra:
+    """Searches of a graph whose edges differ in length, by joblib's workers."""
+
+    def __init__(self, adjacency, n_jobs, verbose):
+        self._adjacency = adjacency
+        self._n_jobs = n_jobs
+        self._verbose = verbose
+
+    def every(self, numbering, out):
+        parts = self._selections(numbering, np.inf, lambda: (None, None))
+        for sources, (_, _, lengths) in parts:
+            start = numbering.starts[sources[0]]
+            out[start : start + len(lengths)] = lengths
+
+    def sampled(self, starts, edges, out):
+        chunks = self._chunks(np.flatnonzero(np.diff(starts)).astype(np.int32))
+        tasks = (
+            delayed(_look_up)(
+                os.getpid(),
+                self._adjacency,
+                sources,
+                np.diff(starts)[sources],
+                edges[starts[sources[0]] : starts[sources[-1] + 1], 1],
+            )
+            for sources in chunks
+        )
+        for sources, lengths in self._results(tasks, chunks):
+            out[starts[sources[0]] : starts[sources[-1] + 1]] = lengths
+
+    def within(self, numbering, limit, kept):
+        parts = self._selections(numbering, limit, lambda: (kept.keys, kept.threshold))
+        for sources, selected in parts:
+            kept.add(sources, *selected)
+
+    def _selections(self, numbering, limit, priority):
+        chunks = self._chunks(numbering.sources)
+        tasks = (
+            delayed(_select)(os.getpid(), self._adjacency, sources, limit, *priority())
+            for sources in chunks
+        )
+        return self._results(tasks, chunks)
+
+    def _chunks(self, sources):
+        n = self._adjacency.shape[0]
+        size = max(1, min(_CHUNK, _TABLE_BYTES // (8 * n)))
+        return [sources[k : k + size] for k in range(0, len(sources), size)]
+
+    def _results(self, tasks, chunks):
+        """Pairs of a chunk and its result, as they come in order."""
+        shared = min(effective_n_jobs(self._n_jobs), len(chunks)) > 1
+        n_jobs = self._n_jobs if shared else 1
+        results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+        with _progress(self._verbose, sum(map(len, chunks))) as advance:
+            for sources, result in zip(chunks, results, strict=True):
+                yield sources, result
+                advance(len(sources))
+
+
+def _look_up(caller, adjacency, sources, counts, targets):
+    """Lengths from each source to its `counts` targets."""
+    end_with(caller)
+    table = dijkstra(adjacency, directed=True, indices=sources)
+    return table[np.repeat(np.arange(len(sources)), counts), targets]
+
+
+def _select(caller, adjacency, sources, limit, keys, threshold):
+    """Counts, targets ``j > i`` and lengths of each source's pairs of sufficient priority."""
+    end_with(caller)
+    table = dijkstra(adjacency, directed=True, indices=sources, limit=limit)
+    rows, targets = np.nonzero(np.isfinite(table) & (np.arange(len(table[0])) > sources[:, None]))
+    targets = targets.astype(np.int32)
+    if threshold is not None and threshold != KEEP_ALL:
+        high = priorities(sources[rows], targets, keys) <= threshold
+        rows, targets = rows[high], targets[high]
+    return np.bincount(rows, minlength=len(sources)), targets, table[rows, targets]
+
+
+@contextlib.contextmanager
+def _progress(verbose, n_sources):
+    """A function to call with the number of sources done; threads may.
+
+    The bar is tqdm's. Without tqdm (the ``progress`` extra) a line is written to stderr after
+    every tenth of the sources.
+    """
+    if not verbose or sys.stderr is None:  # as in a process without a console
+        yield lambda count: None
+        return
+    lock = threading.Lock()
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        done = 0
+
+        def advance(count):
+            nonlocal done
+            with lock:
+                before, done = done, done + count
+                if done * 10 // n_sources > before * 10 // n_sources:
+                    print(f"shortest paths: {done} of {n_sources} sources", file=sys.stderr)
+
+        yield advance
+        return
+    with tqdm(total=n_sources, desc="shortest paths", unit="source", file=sys.stderr) as bar:
+
+        def advance(count):
+            with lock:
+                bar.update(count)
+
+        yield advance

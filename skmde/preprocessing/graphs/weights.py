@@ -1,0 +1,124 @@
+"""From tables of neighbours to the weighted graph whose edges attract.
+
+A graph is a symmetric ``csr_array`` of shape (n, n), float32, with sorted indices and no
+diagonal. Two rules give an edge its weight (monograph, section 4.2):
+
+    mutual      2 if each of the two is a neighbour of the other, 1 if only one is
+    gaussian    exp(-(delta / sigma)^2) of their distance delta
+
+`edges_from_graph` lists each edge once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["edges_from_graph", "neighbor_graph"]
+
+
+def neighbor_graph(indices, distances, *, rule="mutual", sigma=None, threshold=None):
+    """The symmetric weighted graph of a table of neighbours.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n, k), int
+        Neighbours of each item, -1 for none. An item's own index is ignored.
+    distances : ndarray of shape (n, k), float
+        Their distances, infinity for none. The "mutual" rule uses only whether they are finite.
+    rule : {"mutual", "gaussian"}, default="mutual"
+        How an edge gets its weight.
+    sigma : float, default=None
+        Length scale of the "gaussian" rule, in the units of `distances`; the median of the
+        distances by default.
+    threshold : float, default=None
+        Edges whose weight is below are left out.
+
+    Returns
+    -------
+    graph : csr_array of shape (n, n), float32
+        Symmetric; weights are positive.
+
+    Raises
+    ------
+    ValueError
+        If `rule` is unknown, or `sigma` is not positive.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.preprocessing import neighbor_graph
+    >>> indices = np.array([[1], [0], [1]])
+    >>> neighbor_graph(indices, np.ones((3, 1))).toarray().tolist()
+    [[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+    indices = np.asarray(indices)
+    distances = np.asarray(distances)
+    n = len(indices)
+    present = (indices >= 0) & np.isfinite(distances)
+    present &= indices != np.arange(n, dtype=indices.dtype)[:, None]
+    if rule == "mutual":
+        values = np.ones(int(present.sum()), np.float32)
+    elif rule == "gaussian":
+        values = _gaussian(distances[present], sigma)
+    else:
+        raise ValueError(f'rule must be "mutual" or "gaussian", got {rule!r}.')
+    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int32)
+    there = sp.csr_array((values, indices[present].astype(np.int32), indptr), shape=(n, n))
+    back = there.T.tocsr()
+    there = back.T.tocsr()  # transposing twice sorts the indices
+    graph = there + back if rule == "mutual" else there.maximum(back)
+    if threshold is not None:
+        graph.data[graph.data < threshold] = 0
+    graph.eliminate_zeros()  # weights of 0, not distances of 0
+    graph.sort_indices()
+    return graph
+
+
+def _gaussian(distances, sigma):
+    if sigma is None:
+        sigma = np.median(distances) if len(distances) else 1.0
+        if sigma == 0:  # more than half of the pairs coincide
+            positive = distances[distances > 0]
+            sigma = positive.mean() if len(positive) else 1.0
+    elif not (np.isfinite(sigma) and sigma > 0):
+        raise ValueError(f"sigma must be a positive number, got {sigma!r}.")
+    return np.exp(-((distances / sigma) ** 2)).astype(np.float32)
+
+
+def edges_from_graph(graph):
+    """The edges of a symmetric graph, each once.
+
+    Parameters
+    ----------
+    graph : sparse array of shape (n, n)
+        Symmetric. Every stored entry off the diagonal is an edge.
+
+    Returns
+    -------
+    edges : ndarray of shape (p, 2), int32
+        Pairs ``i < j``, sorted by (i, j).
+    weights : ndarray of shape (p,)
+        Their entries in `graph`.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from skmde.preprocessing import edges_from_graph
+    >>> edges, weights = edges_from_graph(sp.csr_array(np.array([[0, 2.0], [2.0, 0]])))
+    >>> edges.tolist(), weights.tolist()
+    ([[0, 1]], [2.0])
+    """
+    graph = sp.csr_array(graph)
+    if not graph.has_sorted_indices:
+        graph = graph.sorted_indices()
+    rows = np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(graph.indptr))
+    upper = graph.indices > rows
+    edges = np.empty((int(upper.sum()), 2), np.int32)
+    edges[:, 0] = rows[upper]
+    edges[:, 1] = graph.indices[upper]
+    return edges, graph.data[upper]

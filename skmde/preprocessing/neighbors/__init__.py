@@ -1,0 +1,1 @@
+"""Nearest neighbours: one index, several ways to search."""

@@ -1,0 +1,1 @@
+"""The ways to search for neighbours, one file each."""

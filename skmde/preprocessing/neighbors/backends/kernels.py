@@ -1,0 +1,184 @@
+"""Compiled loops of the neighbour search.
+
+Squared Euclidean distances are sums of squared differences, never ``|x|^2 - 2 x.y + |y|^2``:
+equal rows are at distance exactly 0 and nothing cancels. Every result belongs to one query row
+and is computed in an order that depends on neither the other queries nor the threads. Four
+queries share each read of a stored row; that is what makes the loops fast.
+
+A list of the best candidates so far is ordered by (distance, index), so ties are resolved by
+index whatever the order of the visits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skmde._utils.jit import REASSOCIATE, jit
+
+_ITEM_BYTES = 1 << 17  # stored rows visited together: they stay in the second-level cache
+
+
+@jit(fastmath=REASSOCIATE)
+def _squared_distances(a, b, c, e, items, start, stop, out):
+    """Squared distances of four queries to ``items[start:stop]``, into ``out[:4]``."""
+    d = items.shape[1]
+    for j in range(start, stop):
+        s0 = s1 = s2 = s3 = 0.0
+        for t in range(d):
+            v = items[j, t]
+            u0 = a[t] - v
+            u1 = b[t] - v
+            u2 = c[t] - v
+            u3 = e[t] - v
+            s0 += u0 * u0
+            s1 += u1 * u1
+            s2 += u2 * u2
+            s3 += u3 * u3
+        out[0, j - start] = s0
+        out[1, j - start] = s1
+        out[2, j - start] = s2
+        out[3, j - start] = s3
+
+
+@jit()
+def _squares_of_four(queries, group, rows, start, stop, out):
+    """The same for the queries from `group` on; the last one stands in where there are fewer."""
+    last = len(queries) - 1
+    _squared_distances(
+        queries[group],
+        queries[min(group + 1, last)],
+        queries[min(group + 2, last)],
+        queries[min(group + 3, last)],
+        rows,
+        start,
+        stop,
+        out,
+    )
+
+
+@jit()
+def _insert(indices, values, index, value):
+    """Put a candidate into a list sorted by (value, index); the last one falls out."""
+    at = len(indices) - 1
+    while at > 0 and (
+        value < values[at - 1] or (value == values[at - 1] and index < indices[at - 1])
+    ):
+        indices[at] = indices[at - 1]
+        values[at] = values[at - 1]
+        at -= 1
+    indices[at] = index
+    values[at] = value
+
+
+@jit()
+def scan_rows(queries, exclude, rows, indices, values):
+    """The nearest rows of each query, among all of them.
+
+    Parameters
+    ----------
+    queries : (q, d) float64 array
+    exclude : (q,) int32 array
+        The row that is the query itself, or -1.
+    rows : (n, d) float array
+    indices, values : (q, k) int32 and float64 arrays
+        Filled with -1 and infinity; updated: sorted by (squared distance, index).
+    """
+    n_queries, k = indices.shape
+    step = max(8, _ITEM_BYTES // (rows.itemsize * rows.shape[1]))
+    buffer = np.empty((4, step))
+    for start in range(0, len(rows), step):
+        stop = min(start + step, len(rows))
+        for group in range(0, n_queries, 4):
+            _squares_of_four(queries, group, rows, start, stop, buffer)
+            for s in range(min(4, n_queries - group)):
+                q = group + s
+                worst = values[q, k - 1]
+                for j in range(stop - start):
+                    # Rows come in order, so one as far away as the worst comes after it.
+                    if buffer[s, j] < worst and start + j != exclude[q]:
+                        _insert(indices[q], values[q], np.int32(start + j), buffer[s, j])
+                        worst = values[q, k - 1]
+
+
+@jit()
+def all_squares(queries, rows, out):
+    """Squared distances of every query, float64, to every row: (q, n)."""
+    step = max(8, _ITEM_BYTES // (rows.itemsize * rows.shape[1]))
+    buffer = np.empty((4, step))
+    for start in range(0, len(rows), step):
+        stop = min(start + step, len(rows))
+        for group in range(0, len(queries), 4):
+            _squares_of_four(queries, group, rows, start, stop, buffer)
+            for s in range(min(4, len(queries) - group)):
+                for j in range(stop - start):
+                    out[group + s, start + j] = buffer[s, j]
+
+
+@jit()
+def paired_squares(rows, i, j, out):
+    """Squared distances of the pairs (i, j) of rows."""
+    for k in range(len(i)):
+        out[k] = _squared_distance(rows[np.uintp(i[k])], rows[np.uintp(j[k])])
+
+
+@jit()
+def select_smallest(block, indices, values):
+    """The smallest finite entries of each row of a block, sorted by (entry, column).
+
+    Parameters
+    ----------
+    block : (q, n) float64 array
+    indices, values : (q, k) int32 and float64 arrays
+        Filled with -1 and infinity; updated.
+    """
+    k = indices.shape[1]
+    for q in range(block.shape[0]):
+        worst = np.inf
+        for j in range(block.shape[1]):
+            # Columns come in order, so one that equals the worst entry comes after it.
+            if block[q, j] < worst:
+                _insert(indices[q], values[q], np.int32(j), block[q, j])
+                worst = values[q, k - 1]
+
+
+@jit(fastmath=REASSOCIATE)
+def _squared_distance(a, b):
+    total = 0.0
+    for t in range(len(a)):
+        u = np.float64(a[t]) - np.float64(b[t])
+        total += u * u
+    return total
+
+
+@jit()
+def refine(queries, exclude, rows, candidates, bounds, indices, values):
+    """The nearest of each query's candidates, by distances in all features.
+
+    Parameters
+    ----------
+    queries : (q, d) float array
+    exclude : (q,) int32 array
+        The row that is the query itself, or -1.
+    rows : (n, d) float array
+    candidates : (q, c) int array
+        Indices into `rows`, -1 for none.
+    bounds : (q, c) float array
+        Ascending lower bounds of the squared distances: once a bound exceeds the worst distance
+        kept, the rest need not be looked at.
+    indices, values : (q, k) int32 and float64 arrays
+        Overwritten, sorted by (squared distance, index).
+    """
+    k = indices.shape[1]
+    indices[:] = -1
+    values[:] = np.inf
+    for q in range(len(queries)):
+        for c in range(candidates.shape[1]):
+            index = np.int32(candidates[q, c])
+            if bounds[q, c] > values[q, k - 1]:
+                break
+            if index < 0 or index == exclude[q]:
+                continue
+            value = _squared_distance(queries[q], rows[index])
+            worst = values[q, k - 1]
+            if value < worst or (value == worst < np.inf and index < indices[q, k - 1]):
+                _insert(indices[q], values[q], index, value)

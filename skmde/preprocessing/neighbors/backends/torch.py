@@ -1,0 +1,74 @@
+"""Exact Euclidean neighbours on a device: blocked matrix products, for GPUs above all.
+
+The products find somewhat more candidates than asked for in float32; their distances are then
+taken from differences in float64 on the host.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from skmde.preprocessing.neighbors.backends.base import RowSearch, nearest_candidates
+from skmde.preprocessing.neighbors.backends.exact import AllPairs
+
+__all__ = ["DeviceAllPairs"]
+
+_BLOCK_ENTRIES = (1 << 22, 1 << 26)  # of a block of scores, on the CPU and elsewhere
+# Products of queries, rows and features up to which the CPU answers sooner than data can travel.
+_FEW = 1e9
+_SPARE = 16
+_REACH = 1e15  # squares of float32 overflow beyond 1e19
+
+
+class DeviceAllPairs(RowSearch):
+    """All rows, to be compared with every query on a torch device.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d), float32 or float64
+    device : str
+        A device that torch knows. On a machine without it, where an unpickled index may find
+        itself, the CPU serves.
+    """
+
+    def __init__(self, rows, device):
+        self.rows = rows
+        self.device = device
+
+    def search(self, queries, k, exclude, n_jobs):
+        """The nearest rows of each query; see `RowSearch`."""
+        if len(queries) * self.rows.size <= _FEW:
+            return AllPairs(self.rows).search(queries, k, exclude, n_jobs)
+        queries = np.ascontiguousarray(queries, self.rows.dtype)
+        candidates = self._candidates(queries, min(k + _SPARE, len(self.rows)), exclude)
+        nothing = np.zeros(candidates.shape, np.float32)  # no bound is known
+        return nearest_candidates(queries, exclude, self.rows, candidates, nothing, k, n_jobs)
+
+    def _candidates(self, queries, width, exclude):
+        """Indices of about the nearest rows, in no order."""
+        device = torch.device(self.device)
+        if device.type == "cuda" and not torch.cuda.is_available():
+            device = torch.device("cpu")
+        items = _on_device(self.rows, device)
+        # Products of centred rows cancel least.
+        center = items.mean(dim=0)
+        items = items - center
+        norms = (items * items).sum(dim=1)
+        candidates = np.empty((len(queries), width), np.int32)
+        step = max(1, _BLOCK_ENTRIES[device.type != "cpu"] // len(items))
+        for start in range(0, len(queries), step):
+            part = slice(start, start + step)
+            block = _on_device(queries[part], device) - center
+            scores = torch.addmm(norms, block, items.T, alpha=-2)
+            known = np.flatnonzero(exclude[part] >= 0)
+            own = torch.from_numpy(exclude[part][known].astype(np.int64))
+            scores[torch.from_numpy(known), own] = torch.inf
+            best = torch.topk(scores, width, dim=1, largest=False, sorted=False).indices
+            candidates[part] = best.cpu().numpy()
+        return candidates
+
+
+def _on_device(rows, device):
+    rows = rows.clip(-_REACH, _REACH).astype(np.float32, copy=False)
+    return torch.from_numpy(rows).to(device)

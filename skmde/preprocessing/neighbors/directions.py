@@ -1,0 +1,87 @@
+"""Rows without a direction among rows that have one.
+
+Cosine and correlation distances are found as Euclidean distances of rows of length 1. A zero
+row has no such form; it is at distance 1 from every other row, zero or not. So the search runs
+over the other rows, and the zero rows are merged into its answers here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skmde.preprocessing.neighbors.selection import sort_rows
+
+__all__ = ["WithZeroRows"]
+
+# The squared Euclidean distance of unit vectors whose cosine distance is 1.
+_AT_ONE = 2.0
+
+
+class WithZeroRows:
+    """A search over the rows with a direction, completed by those without.
+
+    Parameters
+    ----------
+    search : object or None
+        Searches the rows that have a direction (see `RowSearch.search`); None if there is
+        no such row.
+    zero : ndarray of shape (n,), bool
+        Rows without a direction.
+    """
+
+    def __init__(self, search, zero):
+        self.inner = search
+        self.zero = np.flatnonzero(zero).astype(np.int32)
+        self.nonzero = np.flatnonzero(~zero).astype(np.int32)
+        self.n = len(zero)
+
+    def search_training(self, k, n_jobs):
+        """The nearest other rows of every training row."""
+        indices = np.empty((self.n, k), np.int32)
+        squared = np.empty((self.n, k))
+        if self.inner is not None:
+            found = self.inner.search_training(k, n_jobs)
+            indices[self.nonzero], squared[self.nonzero] = self._complete(*found)
+        indices[self.zero], squared[self.zero] = self._everyone(self.zero, k)
+        return indices, squared
+
+    def search(self, queries, query_is_zero, k, exclude, n_jobs):
+        """The nearest rows of each query, with squared distances of rows of length 1."""
+        n_queries = queries.shape[0]
+        indices = np.full((n_queries, k), -1, np.int32)
+        squared = np.full((n_queries, k), np.inf)
+
+        has_direction = np.flatnonzero(~query_is_zero)
+        if len(has_direction) and self.inner is not None:
+            position = np.full(self.n + 1, -1, np.int32)  # the last entry stands for -1
+            position[self.nonzero] = np.arange(len(self.nonzero), dtype=np.int32)
+            own = position[exclude[has_direction]]
+            found = self.inner.search(queries[has_direction], k, own, n_jobs)
+            indices[has_direction], squared[has_direction] = self._complete(*found)
+        elif len(has_direction):
+            indices[has_direction], squared[has_direction] = self._everyone(
+                exclude[has_direction], k
+            )
+        lost = np.flatnonzero(query_is_zero)
+        indices[lost], squared[lost] = self._everyone(exclude[lost], k)
+        return indices, squared
+
+    def _everyone(self, exclude, k):
+        """All rows at distance 1, but for the excluded one."""
+        first = np.arange(min(k + 1, self.n), dtype=np.int32)
+        indices = np.where(first == exclude[:, None], np.int32(-1), first)
+        missing = max(0, k - indices.shape[1])
+        indices = np.pad(indices, ((0, 0), (0, missing)), constant_values=-1)
+        indices, squared = sort_rows(indices, np.full(indices.shape, _AT_ONE))
+        return indices[:, :k], squared[:, :k]
+
+    def _complete(self, found, squared):
+        """Answers among the rows with a direction, in terms of all rows and with the zero rows."""
+        k = found.shape[1]
+        found = np.where(found >= 0, self.nonzero[found], np.int32(-1))
+        shape = (len(found), len(self.zero[:k]))
+        indices, squared = sort_rows(
+            np.concatenate([found, np.broadcast_to(self.zero[:k], shape)], axis=1),
+            np.concatenate([squared, np.full(shape, _AT_ONE)], axis=1),
+        )
+        return indices[:, :k], squared[:, :k]

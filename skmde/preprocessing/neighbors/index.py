@@ -1,0 +1,280 @@
+"""The search structure behind a table of neighbours: which search, over which rows."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array
+
+from skmde._utils.random import private_generator
+from skmde.preprocessing.neighbors.backends.faiss import is_installed
+from skmde.preprocessing.neighbors.directions import WithZeroRows
+from skmde.preprocessing.neighbors.metrics import (
+    check_metric,
+    euclidean_form,
+    is_angular,
+    known_to_pynndescent,
+    known_to_sklearn,
+)
+from skmde.preprocessing.neighbors.radius import within_radius
+from skmde.preprocessing.neighbors.selection import sort_rows
+from skmde.preprocessing.neighbors.spaces import AngularSpace, MetricSpace, VectorSpace
+
+__all__ = ["ALGORITHMS", "NeighborIndex", "check_rows"]
+
+ALGORITHMS = ("auto", "exact", "faiss", "pynndescent", "torch")
+
+# Pairs times features up to which every pair is compared: a second or two on two cores for the
+# compiled loop; the half minute that pynndescent compiles; about as long for scikit-learn's
+# distances.
+_CHEAP_EUCLIDEAN = 4e10
+_AS_SLOW_AS_COMPILING = 4e11
+_CHEAP_OTHER = 2e10
+# scikit-learn calls a Python function for each pair.
+_CHEAP_CALLABLE = 5e6
+
+# Sparse data with at most this many entries (of both kinds) is searched as dense data.
+_SMALL_DENSE = 1 << 25
+# With fewer rows faiss complains on the standard error stream, and nothing is gained.
+_ENOUGH_FOR_FAISS = 64
+
+
+def check_rows(X):
+    """`X` as a finite numeric array of rows, dense or CSR."""
+    return check_array(X, accept_sparse="csr", dtype="numeric")
+
+
+def few_cells(X):
+    """Whether a sparse matrix is so small that it is faster as a dense one."""
+    return X.shape[0] * X.shape[1] <= _SMALL_DENSE
+
+
+class NeighborIndex:
+    """Search structure over training rows, for them and for unseen rows.
+
+    Answers do not depend on the other rows of a call, on the number of threads or on the process:
+    an index may be pickled and used elsewhere, and from several threads at once.
+
+    Parameters
+    ----------
+    metric : str or callable, default="euclidean"
+        Any metric of scikit-learn or pynndescent, or a function of two rows.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
+        How to search; see :mod:`skmde.preprocessing.neighbors.search`.
+    n_neighbors : int, default=15
+        How many neighbours will usually be asked for; "pynndescent" builds its graph with it.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds the approximate searches.
+    n_jobs : int, default=None
+        Number of threads; None: as many as torch uses.
+    device : str or torch.device, default=None
+        Where "torch" computes: a device that torch knows, or "auto" for a CUDA GPU if there is
+        one. On a CUDA device the algorithm "auto" chooses "torch" where it would be approximate.
+
+    Attributes
+    ----------
+    algorithm_ : str
+        The search that was chosen.
+    n_samples_ : int
+        Number of training rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.preprocessing import NeighborIndex
+    >>> index = NeighborIndex().fit(np.array([[0.0], [1.0], [3.0]]))
+    >>> index.kneighbors(np.array([[0.9]]), 2)[0].tolist()
+    [[1, 0]]
+    """
+
+    def __init__(
+        self,
+        *,
+        metric="euclidean",
+        metric_params=None,
+        algorithm="auto",
+        n_neighbors=15,
+        random_state=None,
+        n_jobs=None,
+        device=None,
+    ):
+        if algorithm not in ALGORITHMS:
+            raise ValueError(f"algorithm must be one of {ALGORITHMS}, got {algorithm!r}.")
+        self.metric = metric
+        self.metric_params = metric_params
+        self.algorithm = algorithm
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = None if device is None else str(device)
+
+    def fit(self, X):
+        """Build the search structure.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        self : NeighborIndex
+        """
+        X = check_rows(X)
+        self.n_samples_, self.n_features_ = X.shape
+        self._dense = not sp.issparse(X) or few_cells(X)
+        check_metric(self.metric, not self._dense)
+        self._form = euclidean_form(self.metric, self.metric_params)
+        X = self._as_rows(X)
+        self.algorithm_ = self._choose(X)
+        seed = int(private_generator(self.random_state).integers(np.iinfo(np.int32).max))
+        self._space = self._make_space(X)
+        rows, zero = self._space.rows(X)
+        if zero is None:
+            self._search = self._make_search(rows, seed)
+        else:
+            with_direction = rows[~zero] if zero.any() else rows
+            inner = self._make_search(with_direction, seed) if with_direction.shape[0] else None
+            self._search = WithZeroRows(inner, zero)
+        return self
+
+    def kneighbors(self, X, k, exclude_self=False):
+        """The nearest training rows of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_queries, n_features), or None
+            None asks for the training rows, without themselves.
+        k : int
+            At least 1; columns beyond the number of training rows are missing entries.
+        exclude_self : bool, default=False
+            Row ``i`` of `X` is training row ``i`` and not its own neighbour.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_queries, k), int32
+            -1 where there is no neighbour.
+        distances : ndarray of shape (n_queries, k), float64
+            Infinity where there is no neighbour.
+        """
+        if X is None:
+            indices, values = self._search.search_training(k, self.n_jobs)
+        else:
+            X = self._as_rows(check_rows(X))
+            if X.shape[1] != self.n_features_:
+                raise ValueError(
+                    f"X has {X.shape[1]} features, but the index was built with "
+                    f"{self.n_features_} features."
+                )
+            exclude = np.full(X.shape[0], -1, np.int32)
+            if exclude_self:
+                exclude = np.arange(X.shape[0], dtype=np.int32)
+            rows, zero = self._space.rows(X)
+            if zero is None:
+                indices, values = self._search.search(rows, k, exclude, self.n_jobs)
+            else:
+                indices, values = self._search.search(rows, zero, k, exclude, self.n_jobs)
+        return sort_rows(indices, self._space.distances(values))
+
+    def radius_neighbors(self, max_distance):
+        """All other training rows within a distance of each training row.
+
+        Parameters
+        ----------
+        max_distance : float
+            In the units of the metric.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_samples, k), int32
+            As wide as the row with most neighbours; -1 where there is none.
+        distances : ndarray of shape (n_samples, k), float64
+
+        Raises
+        ------
+        ValueError
+            If the tables would be too large.
+        """
+        return within_radius(partial(self.kneighbors, None), max_distance, self.n_samples_)
+
+    def _as_rows(self, X):
+        """Sparse data that is small is searched as dense data."""
+        return X.toarray() if self._dense and sp.issparse(X) else X
+
+    def _choose(self, X):
+        """Resolve "auto", and refuse a search that cannot serve the metric or the data."""
+        n, d = X.shape
+        chosen = self.algorithm
+        fast = self._form is not None and self._dense
+        if chosen in ("faiss", "torch") and not fast:
+            raise ValueError(
+                f"algorithm={chosen!r} needs dense data and a Euclidean, cosine or correlation "
+                f"metric, got metric={self.metric!r}{'' if self._dense else ' and sparse data'}. "
+                'Use algorithm="auto".'
+            )
+        if chosen != "auto":
+            return chosen
+        if fast:
+            work = n * n * max(d, 16)
+            if work <= _CHEAP_EUCLIDEAN:
+                return "exact"
+            if self._device().startswith("cuda"):
+                return "torch"
+            if is_installed():
+                return "faiss"
+            return "exact" if work <= _AS_SLOW_AS_COMPILING else "pynndescent"
+        width = X.nnz / n if sp.issparse(X) else d
+        limit = _CHEAP_OTHER / max(width, 16)
+        if callable(self.metric) or not known_to_sklearn(self.metric):
+            limit = _CHEAP_CALLABLE
+        if n * n <= limit or not known_to_pynndescent(self.metric, not self._dense):
+            return "exact"
+        return "pynndescent"
+
+    def _device(self):
+        if self.device is None:
+            return "cpu"
+        from skmde._utils.device import resolve_device  # torch, needed by this algorithm alone
+
+        return str(resolve_device(self.device))
+
+    def _make_space(self, X):
+        approximate = self.algorithm_ in ("faiss", "pynndescent")
+        dtype = np.float32 if approximate else np.float64
+        if self._form is None:
+            return MetricSpace(X, self.metric, dtype)
+        if is_angular(self._form):
+            return AngularSpace(self._form, dtype)
+        return VectorSpace(X, self._form, np.float32 if approximate else None)
+
+    def _make_search(self, rows, seed):
+        if self.algorithm_ == "faiss":
+            from skmde.preprocessing.neighbors.backends.faiss import FaissLists, import_faiss
+
+            import_faiss()
+            if len(rows) >= _ENOUGH_FOR_FAISS:
+                return FaissLists(rows, min(self.n_neighbors, len(rows) - 1))
+        if self.algorithm_ == "torch":
+            from skmde.preprocessing.neighbors.backends.torch import DeviceAllPairs
+
+            return DeviceAllPairs(rows, self._device())
+        metric = self.metric if self._form is None else "sqeuclidean"
+        params = self.metric_params if self._form is None else None
+        if self.algorithm_ == "pynndescent":
+            from skmde.preprocessing.neighbors.backends.descent import Descent
+
+            return Descent(rows, metric, params, self.n_neighbors, seed)
+        if self._form is None:
+            from skmde.preprocessing.neighbors.backends.pairwise import AllPairsMetric
+
+            return AllPairsMetric(rows, metric, params)
+        if sp.issparse(rows):
+            from skmde.preprocessing.neighbors.backends.pairwise import AllPairsSparse
+
+            return AllPairsSparse(rows)
+        from skmde.preprocessing.neighbors.backends.exact import AllPairs
+
+        return AllPairs(rows)

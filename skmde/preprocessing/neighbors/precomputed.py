@@ -1,0 +1,368 @@
+"""Neighbours from distances that the caller has already.
+
+Three forms are read, and only by these functions: a sparse matrix given anywhere else is data.
+
+- A dense matrix of distances. Infinity says that a pair has none.
+- A sparse graph, in any format: what is stored is an edge, zeros included; what is not stored is
+  not. Rows may be of unequal length. A row's own entry, as `KNeighborsTransformer` stores it, is
+  dropped by its index.
+- A pair ``(indices, distances)`` of tables with one row of neighbours each; -1 masks an entry.
+
+Nothing is written into the caller's arrays. Tables come back in the form of
+:mod:`skmde.preprocessing.neighbors.search`.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+from skmde.preprocessing.neighbors.radius import trim
+from skmde.preprocessing.neighbors.search import clamp_neighbors
+from skmde.preprocessing.neighbors.selection import (
+    drop_far,
+    drop_self,
+    nearest_columns,
+    nearest_stored,
+    sort_rows,
+)
+
+__all__ = ["joined_neighbors", "precomputed_neighbors", "precomputed_queries"]
+
+_BLOCK_ENTRIES = 1 << 20
+
+# Relative to the largest distance: below, two directions differ only by rounding.
+_ROUNDING = 1e-12  # of the largest distance
+_SYMMETRY_TOLERANCE = 1e-5
+
+
+def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
+    """The nearest other items of every item.
+
+    Parameters
+    ----------
+    distances : array-like or sparse matrix of shape (n, n), or pair of array-likes of shape (n, k)
+        See the module's documentation. A dense matrix that is not symmetric is replaced by the
+        average of its two directions; where only one of them is finite, it alone counts.
+    n_neighbors : int, default=None
+        How many to keep of each row; None keeps all.
+    max_distance : float, default=None
+        Neighbours beyond this distance are left out.
+
+    Returns
+    -------
+    indices : ndarray of shape (n, n_neighbors), int32
+        Sorted by (distance, index); -1 where there is no neighbour.
+    distances : ndarray of shape (n, n_neighbors), float64
+        In the units given; infinity where there is no neighbour.
+
+    Raises
+    ------
+    ValueError
+        If a distance is negative or NaN, an index is out of range, or a shape does not fit.
+
+    Warns
+    -----
+    UserWarning
+        If a dense matrix is not symmetric, or `n_neighbors` exceeds the number of other items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.preprocessing import precomputed_neighbors
+    >>> D = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 2.0], [5.0, 2.0, 0.0]])
+    >>> precomputed_neighbors(D, 1)[0].ravel().tolist()
+    [1, 0, 1]
+    """
+    if _is_pair(distances):
+        indices, values = _checked_pair(distances)
+        n = len(indices)
+        _check_range(indices, n)
+        k = indices.shape[1] if n_neighbors is None else clamp_neighbors(n_neighbors, n)
+        own = np.arange(n, dtype=np.int32)
+        indices, values = drop_self(*sort_rows(indices, values), own, k)
+    else:
+        matrix = _checked_square(distances)
+        n = matrix.shape[0]
+        k = None if n_neighbors is None else clamp_neighbors(n_neighbors, n)
+        if sp.issparse(matrix):
+            indices, values = _from_graph(matrix, k, drop_diagonal=True)
+        else:
+            own = np.arange(n, dtype=np.int32)
+            indices, values = _from_dense(
+                _symmetric(matrix), max(n - 1, 1) if k is None else k, own
+            )
+    if max_distance is not None:
+        indices, values = drop_far(indices, values, max_distance)
+    return trim(indices, values) if n_neighbors is None else (indices, values)
+
+
+def symmetric_distances(distances):
+    """A dense matrix of distances, checked; asymmetric ones are averaged, with a warning.
+
+    Parameters
+    ----------
+    distances : array-like of shape (n, n)
+
+    Returns
+    -------
+    distances : ndarray of shape (n, n)
+        Infinity where there is none. Not written to: it may be the caller's.
+    """
+    return _symmetric(_checked_square(distances))
+
+
+def distances_to_training(distances, n_train):
+    """Distances from new items to the training items, checked.
+
+    Parameters
+    ----------
+    distances : array-like or sparse matrix of shape (n_queries, n_train)
+    n_train : int
+
+    Returns
+    -------
+    distances : ndarray or csr_array of shape (n_queries, n_train)
+    """
+    matrix = _checked_matrix(distances)
+    if matrix.shape[1] != n_train:
+        raise ValueError(
+            f"Precomputed distances of new items must have one column for each of the "
+            f"{n_train} training items, got shape {matrix.shape}."
+        )
+    return matrix
+
+
+def precomputed_queries(distances, n_neighbors=None, *, n_train, max_distance=None):
+    """The nearest training items of items that are not among them.
+
+    Parameters
+    ----------
+    distances : array-like or sparse matrix of shape (n_queries, n_train), or pair of array-likes
+        Distances from new items to training items, in one of the forms of the module.
+    n_neighbors : int, default=None
+        How many to keep of each row; None keeps all.
+    n_train : int
+        Number of training items.
+    max_distance : float, default=None
+        Neighbours beyond this distance are left out.
+
+    Returns
+    -------
+    indices : ndarray of shape (n_queries, n_neighbors), int32
+    distances : ndarray of shape (n_queries, n_neighbors), float64
+
+    Raises
+    ------
+    ValueError
+        As for :func:`precomputed_neighbors`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.preprocessing import precomputed_queries
+    >>> precomputed_queries(np.array([[3.0, 1.0, 2.0]]), 2, n_train=3)[0].tolist()
+    [[1, 2]]
+    """
+    if _is_pair(distances):
+        indices, values = sort_rows(*_checked_pair(distances))
+        _check_range(indices, n_train)
+        indices, values = indices[:, :n_neighbors], values[:, :n_neighbors]
+    else:
+        matrix = distances_to_training(distances, n_train)
+        if sp.issparse(matrix):
+            indices, values = _from_graph(matrix, n_neighbors, drop_diagonal=False)
+        else:
+            nobody = np.full(len(matrix), -1, np.int32)
+            indices, values = _from_dense(matrix, n_neighbors or n_train, nobody)
+    if max_distance is not None:
+        indices, values = drop_far(indices, values, max_distance)
+    return trim(indices, values) if n_neighbors is None else (indices, values)
+
+
+def joined_neighbors(indices, distances, further, n_neighbors=None):
+    """The nearest other items of items that have neighbours already and of further ones.
+
+    Parameters
+    ----------
+    indices, distances : ndarray of shape (n, k)
+        The nearest of each of the first n items.
+    further : array-like or sparse matrix of shape (q, n + q), or pair of array-likes
+        Distances from q further items to all, in one of the forms of the module. A pair does not
+        change the neighbours of the first n items.
+    n_neighbors : int, default=None
+        How many to keep of each row; None keeps all.
+
+    Returns
+    -------
+    indices : ndarray of shape (n + q, n_neighbors), int32
+    distances : ndarray of shape (n + q, n_neighbors), float64
+
+    Raises
+    ------
+    ValueError
+        As for :func:`precomputed_neighbors`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.preprocessing.neighbors.precomputed import joined_neighbors
+    >>> first = np.array([[1], [0]]), np.array([[2.0], [2.0]])
+    >>> joined_neighbors(*first, np.array([[5.0, 1.0, 0.0]]), 1)[0].ravel().tolist()
+    [1, 2, 1]
+    """
+    n, nobody = len(indices), np.full(len(indices), -1, np.int32)
+    if _is_pair(further):
+        q = len(further[0])
+        back = np.empty((n, 0), np.int32), np.empty((n, 0))
+    else:
+        q = further.shape[0]
+        further = distances_to_training(further, n + q)
+        if sp.issparse(further):
+            back = _from_graph(sp.csr_array(further[:, :n].T), n_neighbors, drop_diagonal=False)
+        else:
+            further = np.concatenate([further[:, :n], _symmetric(further[:, n:])], axis=1)
+            back = _from_dense(further[:, :n].T, min(n_neighbors or q, q), nobody)
+    there = np.where(back[0] >= 0, n + back[0], -1)
+    first = sort_rows(np.hstack([indices, there]), np.hstack([distances, back[1]]))
+    # a further item's distance to itself may be among its own
+    near = precomputed_queries(further, n_neighbors and n_neighbors + 1, n_train=n + q)
+    near = drop_self(*near, np.arange(n, n + q), near[0].shape[1])
+    width = n_neighbors or max(first[0].shape[1], near[0].shape[1])
+    tables = np.full((n + q, width), -1, np.int32), np.full((n + q, width), np.inf)
+    for table, above, below in zip(tables, first, near, strict=True):
+        for part, rows in ((above, table[:n]), (below, table[n:])):
+            k = min(width, part.shape[1])
+            rows[:, :k] = part[:, :k]
+    return tables if n_neighbors is not None else trim(*tables)
+
+
+def _is_pair(distances):
+    return isinstance(distances, tuple) and len(distances) == 2
+
+
+def _checked_pair(pair):
+    indices, distances = np.asarray(pair[0]), np.asarray(pair[1])
+    if indices.ndim != 2 or indices.shape != distances.shape:
+        raise ValueError(
+            "A pair of neighbour tables must be two arrays (indices, distances) of the same "
+            f"shape (n, k), got shapes {indices.shape} and {distances.shape}."
+        )
+    if indices.dtype.kind not in "iu":
+        if not np.array_equal(indices, np.rint(indices)):
+            raise ValueError(
+                f"Neighbour indices must be integers, got dtype {indices.dtype}. A pair is "
+                "(indices, distances), in this order."
+            )
+    indices = indices.astype(np.int64)
+    distances = distances.astype(np.float64)
+    if indices.min(initial=0) < -1:
+        raise ValueError(
+            f"Neighbour indices must be at least 0, or -1 for a neighbour that is missing; got "
+            f"{indices.min()}."
+        )
+    masked = indices < 0
+    distances[masked] = np.inf
+    return indices, _nonnegative(distances)
+
+
+def _check_range(indices, n_items):
+    largest = int(indices.max(initial=-1))
+    if largest >= n_items:
+        raise ValueError(
+            f"Neighbour index {largest} is out of range for {n_items} items, numbered from 0; use "
+            "-1 for a neighbour that is missing."
+        )
+
+
+def _checked_matrix(distances):
+    if sp.issparse(distances):
+        matrix = sp.csr_array(distances)
+        values = _nonnegative(matrix.data)
+        return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+    matrix = np.asarray(distances)
+    if matrix.ndim != 2:
+        raise ValueError(f"Precomputed distances must be a matrix, got shape {matrix.shape}.")
+    if matrix.dtype.kind not in "fiub":
+        matrix = matrix.astype(np.float64)
+    return _nonnegative(matrix)
+
+
+def _checked_square(distances):
+    matrix = _checked_matrix(distances)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"Precomputed distances must be a square matrix, got shape {matrix.shape}. "
+            'With metric="precomputed", X holds distances (inf for none), not data.'
+        )
+    return matrix
+
+
+def _nonnegative(values):
+    """The values, checked; what rounding has put below 0 becomes 0, in a copy."""
+    if values.size == 0:
+        return values
+    smallest = values.min()  # NaN if there is one
+    if np.isnan(smallest):
+        raise ValueError(
+            "Precomputed distances contain NaN. Use infinity for pairs without a distance."
+        )
+    if smallest >= 0:
+        return values
+    if -smallest > _ROUNDING * np.max(values, where=np.isfinite(values), initial=0.0):
+        raise ValueError(
+            f"Negative values in data: precomputed distances must not be negative, got {smallest}. "
+            "Are these similarities? Convert them to distances first."
+        )
+    return np.maximum(values, 0)
+
+
+def _symmetric(matrix):
+    """The matrix itself if it is symmetric, else a symmetric copy, with a warning."""
+    n = len(matrix)
+    step = max(1, _BLOCK_ENTRIES // max(n, 1))
+    worst = largest = 0.0
+    for start in range(0, n, step):
+        there = matrix[start : start + step].astype(np.float64)
+        back = matrix[:, start : start + step].T.astype(np.float64)
+        both = np.isfinite(there) & np.isfinite(back)
+        if (np.isfinite(there) != np.isfinite(back)).any():
+            worst = np.inf
+        largest = max(largest, there[both].max(initial=0.0))
+        worst = max(worst, np.abs(there[both] - back[both]).max(initial=0.0))
+    if worst <= _SYMMETRY_TOLERANCE * largest:
+        return matrix
+    warnings.warn(
+        f"The precomputed distances are not symmetric (largest difference {worst:.3g}); "
+        "using the average of the two directions.",
+        UserWarning,
+        stacklevel=3,
+    )
+    there = matrix.astype(np.float64)
+    back = there.T
+    average = there / 2 + back / 2
+    np.copyto(average, np.minimum(there, back), where=~np.isfinite(average))
+    return average
+
+
+def _from_dense(matrix, k, exclude):
+    indices = np.empty((len(matrix), k), np.int32)
+    values = np.empty((len(matrix), k))
+    step = max(1, _BLOCK_ENTRIES // max(matrix.shape[1], 1))
+    for start in range(0, len(matrix), step):
+        part = slice(start, start + step)
+        block = matrix[part].astype(np.float64)
+        indices[part], values[part] = nearest_columns(block, k, exclude[part])
+    return indices, values
+
+
+def _from_graph(graph, k, *, drop_diagonal):
+    n_rows = graph.shape[0]
+    rows = np.repeat(np.arange(n_rows), np.diff(graph.indptr))
+    keep = np.isfinite(graph.data)
+    if drop_diagonal:
+        keep &= rows != graph.indices
+    data = graph.data[keep].astype(np.float64)
+    return nearest_stored(rows[keep], graph.indices[keep], data, n_rows, k)

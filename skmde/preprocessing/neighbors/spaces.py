@@ -1,0 +1,103 @@
+"""From data to the rows that are searched, and from their distances back to the data's units.
+
+A space belongs to one metric and one set of training rows. It knows how to prepare rows (shift
+and scale, or cut to length 1, or make boolean), and how values found between prepared rows
+become distances between rows of the data.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from skmde._linalg.scaling import Scaling, unit_rows
+from skmde.preprocessing.neighbors.metrics import (
+    from_squared,
+    homogeneity,
+    is_boolean,
+    is_shift_invariant,
+)
+
+__all__ = ["AngularSpace", "MetricSpace", "VectorSpace"]
+
+
+class VectorSpace:
+    """Euclidean and squared Euclidean distance. Values between rows are squared distances.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        Training rows.
+    form : {"euclidean", "sqeuclidean"}
+    dtype : numpy dtype or None
+        None keeps every digit: float32 where that loses nothing, else float64.
+    """
+
+    def __init__(self, X, form, dtype):
+        self.form = form
+        self.scaling = Scaling.fit(X, shift=True, scale=True)
+        if dtype is None:
+            exact = self.scaling.center is None and X.dtype == np.float32
+            small = X.dtype.kind in "uib" and X.dtype.itemsize <= 2
+            dtype = np.float32 if exact or small else np.float64
+        self.dtype = dtype
+
+    def rows(self, X, dtype=None):
+        """Prepared rows, and None: every row has a place here."""
+        return self.scaling.apply(X, dtype or self.dtype), None
+
+    def distances(self, squared):
+        """Distances in the units of the data."""
+        power = 1 if self.form == "euclidean" else 2
+        return from_squared(self.form, squared) * self.scaling.unit**power
+
+
+class AngularSpace:
+    """Cosine and correlation distance. Values between rows are squared distances.
+
+    Parameters
+    ----------
+    form : {"cosine", "correlation"}
+    dtype : numpy dtype
+    """
+
+    def __init__(self, form, dtype):
+        self.form = form
+        self.dtype = dtype
+
+    def rows(self, X, dtype=None):
+        """Rows of length 1, and which rows have no direction."""
+        return unit_rows(X, dtype or self.dtype, center=self.form == "correlation")
+
+    def distances(self, squared):
+        """Distances, between 0 and 2."""
+        return from_squared(self.form, squared)
+
+
+class MetricSpace:
+    """Any other metric. Values between rows are distances already, but for a factor.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        Training rows.
+    metric : str or callable
+    dtype : numpy dtype
+    """
+
+    def __init__(self, X, metric, dtype):
+        self.degree = homogeneity(metric)
+        self.scaling = Scaling.fit(
+            X, shift=is_shift_invariant(metric), scale=self.degree is not None
+        )
+        self.dtype = np.dtype(bool) if is_boolean(metric) else dtype
+
+    def rows(self, X, dtype=None):
+        """Prepared rows, and None: every row has a place here."""
+        if self.dtype == bool:
+            return (X.astype(bool) if sp.issparse(X) else X != 0), None
+        return self.scaling.apply(X, self.dtype), None
+
+    def distances(self, values):
+        """Distances in the metric's own units."""
+        return values * self.scaling.unit ** (self.degree or 0)

@@ -1,0 +1,1 @@
+"""Pairs of items: their distances, random samples, rankings and comparisons."""

@@ -1,0 +1,270 @@
+"""Sets of pairs of items: all of them, some of them at random, and those that are no edges.
+
+A pair ``i < j`` of ``n`` items is a row of an int32 array. Inside, it is one int64 *code*
+``i * n + j``, so that sets of pairs are sorted arrays of integers. Random pairs come from a
+private generator.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skmde._utils.random import distinct_integers, private_generator
+
+_DRAWN_AT_ONCE = 1 << 20
+
+__all__ = ["all_edges", "deduplicate_edges", "sample_dissimilar", "sample_edges"]
+
+
+def all_edges(n_items):
+    """All pairs of items.
+
+    Parameters
+    ----------
+    n_items : int
+
+    Returns
+    -------
+    edges : ndarray of shape (n_items * (n_items - 1) / 2, 2), int32
+        Pairs ``i < j``, sorted by (i, j).
+
+    Examples
+    --------
+    >>> from skmde.preprocessing import all_edges
+    >>> all_edges(3).tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    n = int(n_items)
+    counts = np.arange(n - 1, 0, -1)
+    edges = np.empty((n * (n - 1) // 2, 2), np.int32)
+    edges[:, 0] = np.repeat(np.arange(n - 1, dtype=np.int32), counts)
+    starts = np.cumsum(counts) - counts
+    edges[:, 1] = np.arange(len(edges)) - np.repeat(starts - np.arange(1, n), counts)
+    return edges
+
+
+def deduplicate_edges(edges):
+    """Each pair once, with its smaller item first.
+
+    Parameters
+    ----------
+    edges : array-like of shape (n_edges, 2), int
+        Pairs of items in either order.
+
+    Returns
+    -------
+    edges : ndarray of shape (n_unique, 2), int32
+        Pairs ``i < j``, sorted by (i, j).
+
+    Raises
+    ------
+    ValueError
+        If an item is paired with itself or negative.
+
+    Examples
+    --------
+    >>> from skmde.preprocessing import deduplicate_edges
+    >>> deduplicate_edges([[2, 0], [0, 1], [0, 2]]).tolist()
+    [[0, 1], [0, 2]]
+    """
+    edges = checked_edges(edges)
+    n = int(edges.max(initial=0)) + 1
+    return _decode(np.unique(_encode(edges, n)), n)
+
+
+def sample_edges(n_items, n_pairs, random_state=None):
+    """Distinct pairs of items, uniformly at random.
+
+    Parameters
+    ----------
+    n_items : int
+    n_pairs : int
+        How many; all pairs if there are fewer.
+    random_state : int, RandomState, Generator or None, default=None
+
+    Returns
+    -------
+    edges : ndarray of shape (n_pairs, 2), int32
+        Pairs ``i < j``, sorted by (i, j).
+
+    Examples
+    --------
+    >>> from skmde.preprocessing import sample_edges
+    >>> sample_edges(1000, 5, random_state=0).shape
+    (5, 2)
+    """
+    return sample_dissimilar(n_items, n_pairs, np.empty((0, 2), np.int32), random_state)
+
+
+def edges_from(first, n_items, max_pairs, rng):
+    """Pairs with an item from `first` on, all or some at random.
+
+    Parameters
+    ----------
+    first : int
+    n_items : int
+    max_pairs : float
+        If there are more, so many are drawn, uniformly and without replacement.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    edges : ndarray of shape (p, 2), int32
+        Pairs ``i < j``, ``j >= first``, sorted by (j, i).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.preprocessing.pairs.sampling import edges_from
+    >>> edges_from(2, 4, np.inf, np.random.default_rng(0)).tolist()
+    [[0, 2], [1, 2], [0, 3], [1, 3], [2, 3]]
+    """
+    within, every = first * (first - 1) // 2, n_items * (n_items - 1) // 2
+    if every - within > max_pairs:
+        # pair number j (j - 1) / 2 + i: those that are wanted come last
+        numbers = distinct_integers(every - within, int(max_pairs), rng) + within
+        j = np.floor((1 + np.sqrt(1 + 8 * numbers.astype(np.float64))) / 2).astype(np.int64)
+        j -= j * (j - 1) // 2 > numbers
+        j += j * (j + 1) // 2 <= numbers
+        i = numbers - j * (j - 1) // 2
+    else:
+        j = np.repeat(np.arange(first, n_items), np.arange(first, n_items))
+        i = np.arange(within, every) - j * (j - 1) // 2
+    return np.stack([i, j], axis=1).astype(np.int32)
+
+
+def sample_dissimilar(n_items, n_pairs, excluded_edges, random_state=None):
+    """Distinct pairs of items that are not among given edges, uniformly at random.
+
+    Parameters
+    ----------
+    n_items : int
+    n_pairs : int
+        How many. If fewer pairs are left beside the edges, all of those.
+    excluded_edges : array-like of shape (n_edges, 2), int
+        Pairs in either order.
+    random_state : int, RandomState, Generator or None, default=None
+
+    Returns
+    -------
+    edges : ndarray of shape (n_pairs, 2), int32
+        Pairs ``i < j``, sorted by (i, j), without repetition.
+
+    Raises
+    ------
+    ValueError
+        If `n_pairs` is negative, or an edge is not a pair of two different items.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.2.
+
+    Examples
+    --------
+    >>> from skmde.preprocessing import sample_dissimilar
+    >>> sample_dissimilar(4, 10, [[0, 1], [2, 3]]).tolist()
+    [[0, 2], [0, 3], [1, 2], [1, 3]]
+    """
+    n, wanted = int(n_items), int(n_pairs)
+    if wanted < 0:
+        raise ValueError(f"n_pairs must not be negative, got {n_pairs}.")
+    excluded = checked_edges(excluded_edges)
+    if excluded.max(initial=-1) >= n:
+        raise ValueError(f"Item {int(excluded.max())} is out of range for {n} items.")
+    excluded = _sorted_codes(_encode(excluded, n))
+    free = n * (n - 1) // 2 - len(excluded)
+    wanted = min(wanted, free)
+    rng = private_generator(random_state)
+    if 2 * wanted >= free or wanted == 0:
+        return _decode(_sample_listed(n, wanted, excluded, free, rng), n)
+    return _decode(_sample_drawn(n, wanted, excluded, rng), n)
+
+
+def _sample_listed(n, wanted, excluded, free, rng):
+    """List all free pairs, at most about twice as many as wanted, and keep some."""
+    if wanted == 0:
+        return np.empty(0, np.int64)
+    codes = _encode(all_edges(n), n)
+    if len(excluded):
+        keep = np.ones(len(codes), bool)
+        keep[np.searchsorted(codes, excluded)] = False
+        codes = codes[keep]
+    if wanted < free:
+        codes = codes[np.sort(rng.choice(free, wanted, replace=False, shuffle=False))]
+    return codes
+
+
+def _sample_drawn(n, wanted, excluded, rng):
+    """Draw pairs and keep the new ones that are free.
+
+    All free pairs are alike to this procedure, so a uniform choice among the pairs it holds in
+    the end is a uniform choice among all free pairs.
+    """
+    share_free = 1 - 2 * len(excluded) / (n * (n - 1))
+    codes = np.empty(0, np.int64)
+    while len(codes) < wanted:
+        missing = wanted - len(codes)
+        size = int(missing / share_free * (1 + wanted / n**2) * 1.02) + 16
+        codes = _sorted_codes(np.concatenate([codes, _draw(n, size, rng)]))
+        if len(excluded):
+            at = np.searchsorted(excluded, codes)
+            codes = codes[excluded[np.minimum(at, len(excluded) - 1)] != codes]
+    surplus = len(codes) - wanted
+    if surplus:
+        keep = np.ones(len(codes), bool)
+        keep[rng.choice(len(codes), surplus, replace=False, shuffle=False)] = False
+        codes = codes[keep]
+    return codes
+
+
+def _draw(n, size, rng):
+    """Codes of random pairs, a pair perhaps several times."""
+    codes = np.empty(size, np.int64)
+    for start in range(0, size, _DRAWN_AT_ONCE):
+        part = codes[start : start + _DRAWN_AT_ONCE]
+        i = rng.integers(n, size=len(part))
+        j = rng.integers(n - 1, size=len(part))
+        j += j >= i
+        np.minimum(i, j, out=part)
+        part *= n
+        part += np.maximum(i, j)
+    return codes
+
+
+def checked_edges(edges):
+    edges = np.asarray(edges)
+    if edges.size == 0:
+        return np.empty((0, 2), np.int64)
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        raise ValueError(f"Edges must be an array of shape (n_edges, 2), got {edges.shape}.")
+    if edges.dtype.kind not in "iu":
+        raise ValueError(f"Edges must be integers, got dtype {edges.dtype}.")
+    if edges.min() < 0:
+        raise ValueError(f"Items are numbered from 0, got {int(edges.min())} in an edge.")
+    loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
+    if len(loops):
+        raise ValueError(f"Edge {loops[0]} joins item {edges[loops[0], 0]} to itself; remove it.")
+    return edges
+
+
+def _encode(edges, n):
+    low = np.minimum(edges[:, 0], edges[:, 1]).astype(np.int64)
+    return low * n + np.maximum(edges[:, 0], edges[:, 1])
+
+
+def _decode(codes, n):
+    edges = np.empty((len(codes), 2), np.int32)
+    edges[:, 0] = codes // n
+    edges[:, 1] = codes - edges[:, 0].astype(np.int64) * n
+    return edges
+
+
+def _sorted_codes(codes):
+    """Sorted, each once; edges that come from a graph are so already."""
+    if len(codes) > 1 and not (codes[1:] > codes[:-1]).all():
+        codes = np.sort(codes)
+        new = np.empty(len(codes), bool)
+        new[0] = True
+        np.not_equal(codes[1:], codes[:-1], out=new[1:])
+        codes = codes[new]
+    return codes

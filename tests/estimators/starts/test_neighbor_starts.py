@@ -1,0 +1,90 @@
+"""Where a solve begins."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.neighbors import kneighbors_graph
+
+from skmde import Anchored, AnchoredMDE, PreserveDistances
+from skmde.estimators.starts.neighbors import quadratic_start, random_start, separate_coincident
+
+
+def ring(n):
+    graph = sp.lil_array((n, n), dtype=np.float32)
+    at = np.arange(n)
+    graph[at, (at + 1) % n] = 1
+    graph[(at + 1) % n, at] = 1
+    return graph.tocsr()
+
+
+@pytest.mark.parametrize("n", [30, 400])
+def test_spectral_start_of_a_ring_is_a_circle(n):
+    X = quadratic_start(ring(n), 2, 1)
+    assert X.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), np.sqrt(2), atol=0.02)
+    angles = np.unwrap(np.arctan2(X[:, 1], X[:, 0]))
+    steps = np.diff(angles)
+    assert (np.sign(steps) == np.sign(steps[0])).all()
+
+
+def test_components_start_side_by_side():
+    parts = [ring(40), ring(12), sp.csr_array((1, 1)), ring(70)]
+    X = quadratic_start(sp.csr_array(sp.block_diag(parts)), 2, 1)
+    part = np.repeat(np.arange(4), [40, 12, 1, 70])
+    means = np.array([X[part == k].mean(axis=0) for k in range(4)])
+    radii = [np.linalg.norm(X[part == k] - means[k], axis=1).max() for k in range(4)]
+    for a in range(4):
+        for b in range(a):
+            assert np.linalg.norm(means[a] - means[b]) > radii[a] + radii[b]
+    assert np.sqrt(np.mean(X**2)) == pytest.approx(1, rel=1e-5)
+
+
+@pytest.mark.parametrize("n", [30, 500])
+def test_spectral_start_does_not_depend_on_threads(n):
+    points = np.random.default_rng(0).standard_normal((n, 3))
+    graph = kneighbors_graph(points, 5)
+    graph = (graph + graph.T).astype(np.float32)
+    np.testing.assert_array_equal(quadratic_start(graph, 2, 1), quadratic_start(graph, 2, 3))
+
+
+def test_random_start_is_seeded():
+    first, again, other = (random_start(50, 3, np.random.RandomState(seed)) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert not np.allclose(first, other)
+    assert first.shape == (50, 3)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_rows_that_coincide_but_for_rounding_part(size):
+    rng = np.random.default_rng(0)
+    X = (size * rng.standard_normal((20, 2))).astype(np.float32)
+    X[5], X[6] = X[2], np.nextafter(X[2], np.inf)
+    before = X.copy()
+    Y = separate_coincident(X, np.random.RandomState(0))
+    moved = np.flatnonzero((Y != X).any(axis=1))
+    assert moved.tolist() == [5, 6]
+    distances = np.linalg.norm(Y[[5, 6, 5]] - Y[[2, 2, 6]], axis=1)
+    assert (distances > 1e-6 * size).all()
+    assert (distances < 1e-2 * size).all()
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_array_equal(Y, separate_coincident(X, np.random.RandomState(0)))
+    assert separate_coincident(Y, np.random.RandomState(0)) is Y
+
+
+@pytest.mark.parametrize("size", [1e30, 1e120, 1e300])
+def test_starts_that_are_far_too_large_are_scaled_or_refused(size):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    start, y = size * X[:, :2], np.full((30, 2), np.nan)
+    y[:5] = X[:5, :2]
+    for constraint in ("centered", "standardized"):
+        for data in (X, np.zeros((30, 3))):
+            found = PreserveDistances(init=start, constraint=constraint, max_iter=20).fit(data)
+            assert np.abs(found.embedding_).max() < 10
+    for estimator in (
+        PreserveDistances(init=start, constraint=Anchored([0], [[0.0, 0.0]])),
+        AnchoredMDE(init=start, loss="squared"),
+        AnchoredMDE(init=start, attractive_penalty="log1p", repulsive_penalty="log"),
+        AnchoredMDE(init=start, attractive_penalty="cubic", anchor_weight=1.0),
+    ):
+        with pytest.raises(ValueError, match=r"init reaches as far as .*; give a starting point"):
+            estimator.fit(X, y)

@@ -1,0 +1,144 @@
+"""Stress, distortion by group and the report: closed forms, invariances, and bad input."""
+
+import doctest
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from skmde import metrics
+
+ROOT = Path(__file__).parents[2]
+
+
+def _normal(n, m, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, m))
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Data, an embedding and classes, with no two distances equal."""
+    X = _normal(150, 4) * [4, 2, 1, 0.5]
+    return X, X[:, :2], np.digitize(X[:, 0], [-2, 2])
+
+
+def test_report_holds_the_benchmarks_figures(data):
+    X, embedding, y = data
+    test = np.arange(0, 150, 3)
+    report = metrics.quality_report(X, embedding, y, test=test)
+    assert report == {
+        "knn_recall15": metrics.neighborhood_recall(X, embedding, 15),
+        "trustworthiness_5k": metrics.trustworthiness(X, embedding, 15),
+        "triplet": metrics.triplet_accuracy(X, embedding, 200_000, random_state=0),
+        "knn_accuracy": metrics.knn_accuracy(embedding, y, 10, test=test),
+    }
+    assert "knn_accuracy" not in metrics.quality_report(X, embedding)
+
+
+def test_report_samples_large_data():
+    X = _normal(6000, 3)
+    report = metrics.quality_report(X, X[:, :2], random_state=1)
+    options = {"random_state": 1}
+    assert report["knn_recall15"] == metrics.neighborhood_recall(
+        X, X[:, :2], sample=1000, **options
+    )
+    assert report["trustworthiness_5k"] == metrics.trustworthiness(
+        X, X[:, :2], sample=5000, **options
+    )
+
+
+def test_normalized_stress_is_1_minus_the_squared_cosine():
+    delta, d = np.abs(_normal(2, 50))
+    cosine = delta @ d / np.sqrt(delta @ delta * (d @ d))
+    assert metrics.normalized_stress(delta, d) == pytest.approx(np.sqrt(1 - cosine**2))
+    assert metrics.normalized_stress(d, delta) == pytest.approx(np.sqrt(1 - cosine**2))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_normalized_stress_does_not_depend_on_scale(scale):
+    delta, d = np.abs(_normal(2, 50))
+    expected = metrics.normalized_stress(delta, d)
+    assert metrics.normalized_stress(scale * delta, d) == pytest.approx(expected)
+    assert metrics.normalized_stress(delta, scale * d) == pytest.approx(expected)
+    assert metrics.normalized_stress(delta, delta / scale) < 1e-15
+
+
+def test_normalized_stress_weighs_pairs():
+    delta, d = np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 1.0])
+    twice = metrics.normalized_stress([1.0, 2.0, 3.0, 3.0], [1.0, 1.0, 1.0, 1.0])
+    assert metrics.normalized_stress(delta, d, weights=[1, 1, 2]) == pytest.approx(twice)
+    assert metrics.normalized_stress(delta, d, weights=[0, 0, 1]) == pytest.approx(0)
+
+
+def test_normalized_stress_leaves_out_unreachable_pairs_and_reads_matrices():
+    delta = np.array([[0.0, 1.0, np.inf], [1.0, 0.0, 2.0], [np.inf, 2.0, 0.0]])
+    d = np.array([[0.0, 3.0, 9.0], [3.0, 0.0, 5.0], [9.0, 5.0, 0.0]])
+    expected = metrics.normalized_stress([1.0, 2.0], [3.0, 5.0])
+    assert metrics.normalized_stress(delta, d) == pytest.approx(expected)
+    assert np.isinf(delta[0, 2])
+
+
+def test_normalized_stress_of_coincident_points():
+    assert metrics.normalized_stress([1.0, 2.0], [0.0, 0.0]) == 1
+    assert metrics.normalized_stress([0.0, 0.0], [0.0, 0.0]) == 0
+    assert metrics.normalized_stress([0.0, 0.0], [1.0, 0.0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("delta", "d", "weights", "message"),
+    [
+        ([1.0, 2.0], [1.0], None, r"distances \(2,\), embedding_distances \(1,\)"),
+        ([-1.0], [1.0], None, "distances must be numbers of at least 0; found -1.0"),
+        ([1.0], [np.nan], None, "embedding_distances must be numbers of at least 0; found nan"),
+        ([1.0], [np.inf], None, "embedding_distances and weights must be finite"),
+        ([1.0], [1.0], [-2.0], "weights must be numbers of at least 0; found -2.0"),
+        ([np.inf], [1.0], None, "no pair to compare"),
+        ([1.0], [1.0], [0.0], "no pair to compare"),
+        ([], [], None, "no pair to compare"),
+    ],
+)
+def test_bad_distances_are_refused(delta, d, weights, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.normalized_stress(delta, d, weights=weights)
+
+
+@given(n_groups=st.integers(1, 4), n_edges=st.integers(0, 40), seed=st.integers(0, 99))
+def test_group_distortions_are_means_over_pairs_of_groups(n_groups, n_edges, seed):
+    rng = np.random.default_rng(seed)
+    labels = np.array(["d", "a", "c", "b"])[rng.integers(n_groups, size=12)]
+    edges, distortions = rng.integers(12, size=(n_edges, 2)), rng.random(n_edges)
+    found = metrics.distortion_by_group(distortions, edges, labels)
+    assert found.groups.tolist() == sorted(set(labels))
+    for a, first in enumerate(found.groups):
+        for b, second in enumerate(found.groups):
+            chosen = [
+                value
+                for value, (i, j) in zip(distortions, edges, strict=True)
+                if {labels[i], labels[j]} == {first, second}
+            ]
+            assert found.n_pairs[a, b] == len(chosen)
+            expected = np.mean(chosen) if chosen else np.nan
+            np.testing.assert_allclose(found.mean[a, b], expected)
+
+
+@pytest.mark.parametrize(
+    ("distortions", "edges", "message"),
+    [
+        ([1.0], [[0, 3]], "edges hold items from 0 to 3, but groups name those from 0 to 2"),
+        ([1.0], [[-1, 0]], "from -1"),
+        ([1.0], [[0.0, 1.0]], "integers of shape .* dtype float64"),
+        ([1.0], [0, 1], r"got shape \(2,\)"),
+        ([1.0, 2.0], [[0, 1]], "inconsistent numbers of samples"),
+    ],
+)
+def test_bad_edges_are_refused(distortions, edges, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.distortion_by_group(distortions, edges, [0, 0, 1])
+
+
+def test_documentation_page_runs():
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    page = ROOT / "doc" / "metrics.rst"
+    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=flags)
+    assert tried > 5 and failed == 0
