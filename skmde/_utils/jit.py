@@ -51,6 +51,9 @@ def jit(**options: Any) -> Callable[[_F], _F]:
     """
     options.setdefault("nogil", True)
     options.setdefault("error_model", "numpy")
+    # Machine code that calls a helper is linked, when it is loaded, to any copy of it, and copies
+    # are optimised differently: only inlined helpers give the same bits in every process.
+    options.setdefault("forceinline", True)
 
     def decorate(function: _F) -> _F:
         dispatcher = numba.njit(**options)(function)

@@ -109,6 +109,20 @@ def test_kernel_without_a_source_file_is_not_cached(kernels):
         assert run(CALL, kernels, **cache) == f"{10 * (2 + number)} 0"
 
 
+def test_same_bits_from_a_kernel_just_compiled_and_from_one_loaded(tmp_path):
+    # Unless its helpers are inlined, a kernel that is loaded may call another copy of them, which
+    # was optimised otherwise.
+    code = (
+        "import hashlib, numpy as np, skmde;"
+        "delta = np.linspace(0, 2, 300 * 299 // 2, dtype=np.float32);"
+        "problem = skmde.MDE(300, 2, None, 'absolute', deviations=delta);"
+        "X = problem.embed(max_iter=30, random_state=0).numpy();"
+        "print(hashlib.md5(X.tobytes()).hexdigest())"
+    )
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert run(code, tmp_path, **cache) == run(code, tmp_path, **cache)
+
+
 def test_kernels_run_where_no_folder_for_a_cache_can_be_written(kernels):
     # Files stand where numba would make folders: nothing can be written there, even by root.
     copy_package(kernels)
