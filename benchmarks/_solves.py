@@ -108,10 +108,10 @@ def pca(arrays, params):
 def skmde_anchored(arrays, params):
     from skmde import AnchoredMDE
 
-    weights, anchors, places = _matrix(arrays), arrays["anchors"], arrays["places"]
+    weights, anchors, coordinates = _matrix(arrays), arrays["anchors"], arrays["coordinates"]
     estimator = AnchoredMDE(metric="affinity", **params)
     return (
-        lambda: estimator.fit(weights, anchors=anchors, anchor_values=places),
+        lambda: estimator.fit(weights, anchors=anchors, anchor_values=coordinates),
         lambda fitted: {"embedding": fitted.embedding_},
     )
 
@@ -121,13 +121,13 @@ def _placement(arrays):
     laplacian, degrees = _laplacian(arrays, np.float64)
     free = np.setdiff1d(np.arange(len(degrees)), arrays["anchors"])
     rows = laplacian[free]
-    return rows[:, free], -(rows[:, arrays["anchors"]] @ arrays["places"]), free
+    return rows[:, free], -(rows[:, arrays["anchors"]] @ arrays["coordinates"]), free
 
 
 def _placed(arrays, free, found):
     n = len(free) + len(arrays["anchors"])
-    embedding = np.empty((n, arrays["places"].shape[1]))
-    embedding[free], embedding[arrays["anchors"]] = found, arrays["places"]
+    embedding = np.empty((n, arrays["coordinates"].shape[1]))
+    embedding[free], embedding[arrays["anchors"]] = found, arrays["coordinates"]
     return {"embedding": embedding}
 
 

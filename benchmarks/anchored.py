@@ -1,4 +1,4 @@
-"""Items with given places or labels: skmde beside scipy's solvers and scikit-learn.
+"""Items with given coordinates or labels: skmde beside scipy's solvers and scikit-learn.
 
     python benchmarks/anchored.py --data debian_dependencies.npz
 
@@ -50,14 +50,14 @@ def arguments() -> Any:
 
 
 def problem(path: Path, edges: np.ndarray, n: int) -> tuple[Path, Any, np.ndarray, np.ndarray]:
-    """The file of a network, its weights, anchors and their places."""
+    """The file of a network, its weights, anchors and their coordinates."""
     rng = np.random.default_rng(0)
     upper = sp.coo_array((np.ones(len(edges)), edges.T), shape=(n, n)).tocsr()
     weights = sp.csr_array(upper + upper.T)
     anchors = np.sort(rng.choice(n, n // 100, replace=False))
-    places = rng.standard_normal((len(anchors), 2))
-    contests.save_graph(path, weights, anchors=anchors, places=places)
-    return path, weights, anchors, places
+    coordinates = rng.standard_normal((len(anchors), 2))
+    contests.save_graph(path, weights, anchors=anchors, coordinates=coordinates)
+    return path, weights, anchors, coordinates
 
 
 def network(args: Any, folder: Path) -> dict[str, Any]:
@@ -66,10 +66,10 @@ def network(args: Any, folder: Path) -> dict[str, Any]:
     n = int(edges.max()) + 1
     ring = np.stack([np.arange(1000), np.arange(1, 1001)], axis=1)
     small = problem(folder / "ring.npz", ring, 1001)[0]
-    data, weights, anchors, places = problem(folder / "network.npz", edges, n)
+    data, weights, anchors, coordinates = problem(folder / "network.npz", edges, n)
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     free = np.setdiff1d(np.arange(n), anchors)
-    right = weights[free][:, anchors] @ places
+    right = weights[free][:, anchors] @ coordinates
 
     def judge(found: Any) -> dict[str, Any]:
         X = found["embedding"]
@@ -79,7 +79,7 @@ def network(args: Any, folder: Path) -> dict[str, Any]:
         return {
             "residual": float(np.linalg.norm(force) / np.linalg.norm(right)),
             "distortion": float(((ends[:, 0] - ends[:, 1]) ** 2).sum(axis=1).mean()),
-            "anchors_kept": bool(np.array_equal(X[anchors], places)),
+            "anchors_kept": bool(np.array_equal(X[anchors], coordinates)),
         }
 
     rows = [

@@ -34,8 +34,8 @@ import torch
 from scipy.spatial import cKDTree
 
 from skmde._utils.threads import run_pieces
-from skmde.core.objectives.all_pairs import AllPairs, AllPairsObjective
-from skmde.core.objectives.edge_term import Objective
+from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
+from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.objectives.edges import EdgeList
 from skmde.losses import LOSSES
 from skmde.penalties import PENALTIES, Barrier
@@ -146,7 +146,7 @@ def move_targets(X: Any, i: Any, j: Any, w: Any, t: Any, start: int, stop: int, 
 
 @numba.njit(nogil=True, fastmath=True)
 def move_triangle(XT: Any, t: Any, start: int, stop: int, GT: Any) -> float:
-    """Read the distances of all later items to each item, and pass over their places."""
+    """Read the distances of all later items to each item, and pass over their coordinates."""
     m, n = XT.shape
     total = XT.dtype.type(0)
     for i in range(start, stop):
@@ -172,7 +172,7 @@ def add_up(parts: Any, start: int, stop: int, out: Any) -> None:
             parts[q, k] = 0
 
 
-def mover(objective: Objective, X: torch.Tensor, n_threads: int) -> Callable[[], Any]:
+def mover(objective: EdgeTerm, X: torch.Tensor, n_threads: int) -> Callable[[], Any]:
     """A call that moves the memory which the objective moves."""
     edges = objective.edges
     x, i, j, w = (t.numpy() for t in (X, edges.i, edges.j, edges.weights))
@@ -231,7 +231,7 @@ def measure(
     """Nanoseconds per edge of the objective with its gradient, and of moving the memory."""
     dtype = getattr(torch, args.dtype)
     X = problem.embedding(m, dtype)
-    objective = Objective(edges, problem.n_items, m, dtype=dtype, n_threads=n_threads)
+    objective = EdgeTerm(edges, problem.n_items, m, dtype=dtype, n_threads=n_threads)
     calls = [lambda: objective.value_and_gradient(X), mover(objective, X, n_threads)]
     repeat = args.repeat if m < 50 else max(3, args.repeat // 3)
     return per_pair(calls, len(edges), repeat)
@@ -291,7 +291,7 @@ def sampled_losses(args: argparse.Namespace) -> list[dict[str, Any]]:
     for loss in DISTANCE_LOSSES:
         edges = EdgeList.build(pairs, args.n_items, loss, deviations=deviations, dtype=dtype)
         for n_threads in sorted({1, args.threads}):
-            objective = Objective(edges, args.n_items, 2, dtype=dtype, n_threads=n_threads)
+            objective = EdgeTerm(edges, args.n_items, 2, dtype=dtype, n_threads=n_threads)
             calls = [partial(objective.value_and_gradient, X), mover(objective, X, n_threads)]
             figures = per_pair(calls, len(pairs), args.repeat)
             rows.append({"loss": loss, "n_pairs": len(pairs), "threads": n_threads, **figures})
@@ -314,7 +314,7 @@ def dense_losses(args: argparse.Namespace) -> list[dict[str, Any]]:
             assert isinstance(pairs, AllPairs)
             move_one = partial(move_triangle, columns, pairs.deviations.numpy())
             for n_threads in sorted({1, args.threads}):
-                objective = AllPairsObjective(pairs, 2, dtype=dtype, n_threads=n_threads)
+                objective = AllPairsTerm(pairs, 2, dtype=dtype, n_threads=n_threads)
                 cuts = [(start, stop) for _, start, stop in objective._pieces]
                 memory = in_pieces(move_one, cuts, columns.shape, columns.dtype, n_threads)
                 calls = [partial(objective.value_and_gradient, X), memory]
@@ -335,22 +335,22 @@ def share_of_solve(problem: Problem, args: argparse.Namespace) -> dict[str, floa
     start += torch.randn(start.shape, generator=torch.Generator().manual_seed(0))
     mde.embed(start, max_iter=2, tol=0.0)
     spent = {"seconds": 0.0, "calls": 0}
-    original = Objective.value_and_gradient
+    original = EdgeTerm.value_and_gradient
 
-    def timed(self: Objective, X: torch.Tensor) -> Any:
+    def timed(self: EdgeTerm, X: torch.Tensor) -> Any:
         began = time.perf_counter()
         out = original(self, X)
         spent["seconds"] += time.perf_counter() - began
         spent["calls"] += 1
         return out
 
-    Objective.value_and_gradient = timed  # type: ignore[method-assign]
+    EdgeTerm.value_and_gradient = timed  # type: ignore[method-assign]
     try:
         began = time.perf_counter()
         mde.embed(start, max_iter=300, tol=0.0)
         total = time.perf_counter() - began
     finally:
-        Objective.value_and_gradient = original  # type: ignore[method-assign]
+        EdgeTerm.value_and_gradient = original  # type: ignore[method-assign]
     answer = {
         "solve_s": total,
         "iterations": int(mde.result.n_iter),

@@ -59,7 +59,7 @@ def corrupt(Y: np.ndarray, seed: int) -> np.ndarray:
 
 
 def align(X: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, float]:
-    """Procrustes: all of X, moved so that its first rows lie on the places, and the correlation."""
+    """Procrustes: X moved so that its first rows lie on given coordinates; the correlation."""
     real = X[: len(place)]
     a, b = real - real.mean(axis=0), place - place.mean(axis=0)
     u, s, vt = np.linalg.svd(a.T @ b)

@@ -43,8 +43,8 @@ class Drawing(NamedTuple):
 
     title: str
     graph: nx.Graph
-    places: np.ndarray
-    anchors: tuple | np.ndarray = ()  # nodes whose places were given
+    coordinates: np.ndarray
+    anchors: tuple | np.ndarray = ()  # nodes whose coordinates were given
 
 
 def by_paths(name, graph, loss, constraint=None, seed=0):
@@ -52,18 +52,18 @@ def by_paths(name, graph, loss, constraint=None, seed=0):
     estimator = skmde.PreserveDistances(
         metric="graph", loss=loss, constraint=constraint, random_state=seed
     )
-    places = estimator.fit_transform(graph)
+    coordinates = estimator.fit_transform(graph)
     title = f'{name}\n"{loss}" loss, stress {estimator.stress_:.3f}'
-    return Drawing(title, graph, places, getattr(constraint, "anchors", ()))
+    return Drawing(title, graph, coordinates, getattr(constraint, "anchors", ()))
 
 
 def by_edges(name, graph, penalty, seed=0):
     """Keep edges short, in a standardized embedding."""
     edges = np.array(graph.edges)
     problem = skmde.MDE(len(graph), 2, edges, penalty, constraint="standardized")
-    places = problem.embed(random_state=seed).numpy()
+    coordinates = problem.embed(random_state=seed).numpy()
     title = f'{name}\n"{penalty}" penalty, distortion {problem.value:.3f}'
-    return Drawing(title, graph, places)
+    return Drawing(title, graph, coordinates)
 
 
 def monograph_drawings(seed=0):
@@ -101,7 +101,7 @@ def clean(ax, adjustable="datalim"):
 
 
 def draw_edges(ax, drawing, **style):
-    lines = drawing.places[np.array(drawing.graph.edges)]
+    lines = drawing.coordinates[np.array(drawing.graph.edges)]
     ax.add_collection(LineCollection(lines, zorder=1, **style))
 
 
@@ -112,8 +112,8 @@ def draw_small(ax, drawing):
     steps = np.array([steps[node] for node in drawing.graph])
     style = {"s": 42, "edgecolors": "white", "linewidths": 0.7}
     limits = {"vmin": 0, "vmax": 1.15 * max(3, steps.max())}
-    ax.scatter(*drawing.places.T, c=steps, cmap="viridis", **limits, **style, zorder=2)
-    anchors = drawing.places[np.asarray(drawing.anchors, int)]
+    ax.scatter(*drawing.coordinates.T, c=steps, cmap="viridis", **limits, **style, zorder=2)
+    anchors = drawing.coordinates[np.asarray(drawing.anchors, int)]
     ax.scatter(*anchors.T, c=ANCHOR, marker="s", **style, zorder=3)
     ax.set_title(drawing.title, fontsize=8.5)
     clean(ax)
@@ -132,13 +132,13 @@ def draw_characters(ax, seed):
     degree = np.array([graph.degree[node] for node in graph])
     colours = [colour[node] for node in graph]
     style = {"s": 22 + 7 * degree, "edgecolors": "white", "linewidths": 0.7}
-    ax.scatter(*drawing.places.T, c=colours, **style, zorder=2)
+    ax.scatter(*drawing.coordinates.T, c=colours, **style, zorder=2)
     for node, name in graph.nodes(data="name"):
         if name not in NAMED:
             continue
         ax.annotate(
             name,
-            drawing.places[node],
+            drawing.coordinates[node],
             xytext=(0, 5 + 0.18 * degree[node]),
             textcoords="offset points",
             ha="center",
@@ -170,20 +170,20 @@ def draw_network(path, estimator, edges, section):
 
     figure = Figure(figsize=(15, 7.9), layout="constrained", facecolor=NIGHT)
     nodes_ax, edges_ax = figure.subplots(1, 2)
-    places = estimator.embedding_
-    reach = np.quantile(np.abs(places).max(axis=1), 0.999)  # a few nodes lie far out
-    order = np.random.default_rng(0).permutation(len(places))  # no section above another
+    coordinates = estimator.embedding_
+    reach = np.quantile(np.abs(coordinates).max(axis=1), 0.999)  # a few nodes lie far out
+    order = np.random.default_rng(0).permutation(len(coordinates))  # no section above another
     dots = {"c": palette[number[order]], "linewidths": 0, "rasterized": True}
-    nodes_ax.scatter(*places[order].T, s=2.2, **dots)
-    edges_ax.scatter(*places[order].T, s=0.8, alpha=0.7, **dots)
+    nodes_ax.scatter(*coordinates[order].T, s=2.2, **dots)
+    edges_ax.scatter(*coordinates[order].T, s=0.8, alpha=0.7, **dots)
     ends = number[edges]
     colours = np.where((ends[:, 0] == ends[:, 1])[:, None], palette[ends[:, 0]], to_rgba(DUSK))
     lines = LineCollection(
-        places[edges], colors=colours, linewidths=0.35, alpha=0.09, zorder=0, rasterized=True
+        coordinates[edges], colors=colours, linewidths=0.35, alpha=0.09, zorder=0, rasterized=True
     )
     edges_ax.add_collection(lines)
 
-    n, p = f"{len(places):,} nodes", f"{len(edges):,} edges"
+    n, p = f"{len(coordinates):,} nodes", f"{len(edges):,} edges"
     loss = f'"{estimator.loss}" loss, stress {estimator.stress_:.3f}'
     for ax, title in ((nodes_ax, f"{n}, {loss}"), (edges_ax, f"The same with its {p}")):
         ax.set_title(title, color=PALE)

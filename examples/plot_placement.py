@@ -42,7 +42,7 @@ def netlist(side=12, seed=0):
         Symmetric; the number of wires between two items.
     pads : ndarray of int
         The items that are pads.
-    places : ndarray of shape (n_pads, 2)
+    coordinates : ndarray of shape (n_pads, 2)
         Where they are, on the rim of the unit square.
     """
     rng = np.random.default_rng(seed)
@@ -51,24 +51,24 @@ def netlist(side=12, seed=0):
     steps = np.linspace(0, 1, side // 2, endpoint=False)
     rim = [(t, 0.0) for t in steps] + [(1.0, t) for t in steps]
     rim += [(1.0 - t, 1.0) for t in steps] + [(0.0, 1.0 - t) for t in steps]
-    places = np.array(rim)
-    n_cells, n = len(cells), len(cells) + len(places)
+    coordinates = np.array(rim)
+    n_cells, n = len(cells), len(cells) + len(coordinates)
     distance = np.linalg.norm(cells[:, None] - cells, axis=2)
     chance = 0.6 * np.exp(-((distance * side / 1.6) ** 2))
     i, j = np.nonzero(np.triu(rng.uniform(size=chance.shape) < chance, 1))
     chain = np.arange(n_cells - 1)  # one clock line through all cells
-    nearest = np.linalg.norm(places[:, None] - cells, axis=2).argmin(axis=1)
+    nearest = np.linalg.norm(coordinates[:, None] - cells, axis=2).argmin(axis=1)
     pads = np.arange(n_cells, n)
     ends = np.concatenate([i, chain, pads]), np.concatenate([j, chain + 1, nearest])
     number = np.concatenate([np.ones(len(i)), np.full(len(chain), 0.05), np.full(len(pads), 4.0)])
     wires = sp.coo_array((number, ends), shape=(n, n)).tocsr()
-    return wires + wires.T, pads, places
+    return wires + wires.T, pads, coordinates
 
 
-def place_circuit(wires, pads, places, penalty):
+def place_circuit(wires, pads, coordinates, penalty):
     """The fitted estimator."""
     estimator = AnchoredMDE(metric="affinity", attractive_penalty=penalty, max_iter=1000)
-    return estimator.fit(wires, anchors=pads, anchor_values=places)
+    return estimator.fit(wires, anchors=pads, anchor_values=coordinates)
 
 
 def pack_discs(n_discs=61, diameter=1.0, pull=1.0):
@@ -127,9 +127,9 @@ def main():
 
     figure = Figure(figsize=(16, 5), layout="constrained")
     axes = figure.subplots(1, 4)
-    wires, pads, places = netlist(seed=args.seed)
+    wires, pads, coordinates = netlist(seed=args.seed)
     for ax, penalty in zip(axes, ("quadratic", "cubic", Huber(0.1)), strict=False):
-        estimator = place_circuit(wires, pads, places, penalty)
+        estimator = place_circuit(wires, pads, coordinates, penalty)
         ends = estimator.embedding_[estimator.edges_]
         lengths = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
         title = (

@@ -65,14 +65,14 @@ def check(recipe):
 
 
 def found(estimator):
-    """Places or probabilities of the fitted samples."""
+    """Coordinates or probabilities of the fitted samples."""
     if hasattr(estimator, "label_distributions_"):
         return estimator.label_distributions_
     return estimator.embedding_
 
 
 def answer(estimator, X):
-    """Places or probabilities of samples."""
+    """Coordinates or probabilities of samples."""
     return (estimator.predict_proba if hasattr(estimator, "classes_") else estimator.transform)(X)
 
 
@@ -144,7 +144,7 @@ def is_moderate(X):
 
 
 def check_transform(estimator, unseen):
-    """Unseen samples get finite places that do not depend on each other."""
+    """Unseen samples get finite coordinates that do not depend on each other."""
     together = answer(estimator, unseen)
     require(np.isfinite(together).all(), f"unseen: {together}")
     size = max(np.abs(together).max(), np.abs(found(estimator)).max())
@@ -156,7 +156,8 @@ def check_transform(estimator, unseen):
 
 
 def rounding(estimator):
-    """What the last digit of a kernel's products, which BLAS rounds, makes of places, relatively.
+    """What the last digit of a kernel's products, which BLAS rounds, makes of coordinates,
+    relatively.
 
     Of data far from the origin the products are nearly all the same.
     """

@@ -31,7 +31,7 @@ def no_target(rows):
     return None
 
 
-def places(rows):
+def coordinates(rows):
     """Every sixth sample is anchored at its first two coordinates; NaN for the others."""
     y = np.full((len(rows), 2), np.nan)
     y[::6, 0] = rows[::6, 0]
@@ -88,7 +88,7 @@ class Case:
 
     @property
     def classifies(self):
-        """Whether results are probabilities rather than places."""
+        """Whether results are probabilities rather than coordinates."""
         return self.answer == "predict_proba"
 
     def make(self, **params):
@@ -113,11 +113,11 @@ class Case:
             return self.make(**params).fit(X, y)
 
     def found(self, fitted):
-        """Places, or probabilities of the classes, of the fitted samples."""
+        """Coordinates, or probabilities of the classes, of the fitted samples."""
         return getattr(fitted, self.result)
 
     def ask(self, fitted, X):
-        """Places, or probabilities of the classes, of samples."""
+        """Coordinates, or probabilities of the classes, of samples."""
         return getattr(fitted, self.answer)(X)
 
 
@@ -185,7 +185,7 @@ CASES = {
     ),
     "AnchoredMDE": Case(
         AnchoredMDE(random_state=0),
-        y=places,
+        y=coordinates,
         bounded_components=False,
         warns_of_parts=True,
         along=lambda Y: Y[:, 0],
@@ -196,7 +196,7 @@ CASES = {
     ),
     "AnchoredMDE of distances": Case(
         AnchoredMDE(loss="squared", random_state=0),
-        y=places,
+        y=coordinates,
         precomputed=frozenset({"matrix", "graph"}),
         keeps_distances=True,
         pairs_are_neighbors=False,

@@ -45,7 +45,7 @@ def fits(count, rng):
 
 
 def transforms(count, rng):
-    """Ask fitted estimators for the places of single rows."""
+    """Ask fitted estimators for the coordinates of single rows."""
     X = rng.standard_normal((200, 5))
     fitted = [(case, case.make().fit(X, case.y(X))) for case in CASES.values()]
     for k in range(count):

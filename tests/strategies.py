@@ -96,14 +96,14 @@ class Recipe:
         return getattr(skmde, self.estimator)(**params)
 
     def _unit(self):
-        """Size of places: that of the distances, if these are to be kept."""
+        """Size of coordinates: that of the distances, if these are to be kept."""
         return self.scale if self.estimator == "PreserveDistances" else 1.0
 
     def _rng(self, stream):
         return np.random.default_rng([self.seed, stream])
 
     def anchors(self, m):
-        """Samples with given places, and these."""
+        """Samples with given coordinates, and these."""
         rng = self._rng(2)
         chosen = rng.permutation(self.n)[: min(self.n_anchors, self.n)]
         return chosen, self._unit() * rng.standard_normal((len(chosen), m))

@@ -79,15 +79,15 @@ def graph_drawings():
 
 def test_complete_graph_becomes_a_circle_under_the_cubic_penalty(graph_drawings):
     (drawing,) = (d for d in graph_drawings if d.title.startswith("Complete graph"))
-    np.testing.assert_allclose(np.linalg.norm(drawing.places, axis=1), np.sqrt(2), rtol=1e-3)
-    angles = np.sort(np.arctan2(*drawing.places.T))
+    np.testing.assert_allclose(np.linalg.norm(drawing.coordinates, axis=1), np.sqrt(2), rtol=1e-3)
+    angles = np.sort(np.arctan2(*drawing.coordinates.T))
     np.testing.assert_allclose(np.diff(angles), 2 * np.pi / 20, rtol=0.03)
 
 
 def test_dodecahedron_is_a_spectral_layout_under_the_quadratic_penalty(graph_drawings):
     (drawing,) = (d for d in graph_drawings if d.title.startswith("Dodecahedron"))
     i, j = np.array(drawing.graph.edges).T
-    squares = ((drawing.places[i] - drawing.places[j]) ** 2).sum()
+    squares = ((drawing.coordinates[i] - drawing.coordinates[j]) ** 2).sum()
     eigenvalue = 3 - np.sqrt(5)  # the smallest but 0, of the graph's Laplacian; three times there
     assert squares == pytest.approx(20 * 2 * eigenvalue, rel=1e-5)
 

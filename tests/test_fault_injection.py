@@ -397,13 +397,13 @@ def test_threads_that_transform_and_fit_at_the_same_time():
         ready.wait(30)
         for turn in range(3):
             for name, case in list(CASES.items())[k:] + list(CASES.items())[:k]:
-                places, answers = expected[name]
+                coordinates, answers = expected[name]
                 np.testing.assert_array_equal(case.ask(fitted[name], UNSEEN), answers)
                 row = (turn + k) % 20
                 alone = case.ask(fitted[name], UNSEEN[[row]])
                 np.testing.assert_allclose(alone[0], answers[row], rtol=0, atol=1e-7)
                 again = case.make(n_jobs=1 + turn % 2).fit(X, case.y(X))
-                np.testing.assert_array_equal(case.found(again), places)
+                np.testing.assert_array_equal(case.found(again), coordinates)
 
     with ThreadPoolExecutor(4) as pool:
         for future in [pool.submit(work, k) for k in range(4)]:

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
-from fault_cases import CASES, assert_finite, n_distinct, over, places
+from fault_cases import CASES, assert_finite, coordinates, n_distinct, over
 from fault_inputs import CONTAINERS, NOT_NUMBERS, sparse_forms
 from fault_processes import needs_posix, run_all
 from scipy.spatial.distance import cdist
@@ -169,7 +169,7 @@ def test_row_11_copies_are_at_distance_zero(case):
 
 
 def free_pairs(case, X, Y):
-    """Places of rows 0 and 1, 2 and 3, and so on, without pairs of which one has a given place."""
+    """Coordinates of rows 0 and 1, 2 and 3, ..., but for pairs that hold an anchored row."""
     y = case.y(X)
     free = np.ones(len(X) // 2, dtype=bool) if y is None else np.isnan(y).reshape(-1, 4).all(axis=1)
     return Y.reshape(len(X) // 2, 2, -1)[free]
@@ -202,7 +202,7 @@ def test_row_13_points_on_a_line_keep_their_order(case):
     where = np.empty(120)
     where[order] = case.along(case.found(case.fit(X)))
     where = where if where[0] < where[-1] else -where
-    # neighbours on the line may change places, no more
+    # neighbours on the line may change coordinates, no more
     assert np.diff(where).min() > -0.03 * np.ptp(where)
 
 
@@ -258,8 +258,8 @@ def test_row_18_scale_and_place_of_the_data(case):
     plain = case.fit(X60, **case.smooth)
     for size, shift in ((1e25, 0.0), (1e-25, 0.0), (1.0, 1e8)):
         changed = case.fit(size * X60 + shift, size * X60, **case.smooth)
-        # distances keep their units, and so do the places of anchors
-        unit = size if case.has("loss") or case.y is places else 1.0
+        # distances keep their units, and so do the coordinates of anchors
+        unit = size if case.has("loss") or case.y is coordinates else 1.0
         np.testing.assert_allclose(case.found(changed) / unit, case.found(plain), rtol=0, atol=1e-3)
         np.testing.assert_allclose(
             case.ask(changed, size * UNSEEN + shift) / unit,
@@ -322,14 +322,14 @@ def test_row_21_jaccard_of_zero_rows(case):
 @over()
 def test_row_22_containers_of_numbers(case):
     expected = fitted(case)
-    places, answers = case.found(expected), case.ask(expected, UNSEEN)
+    coordinates, answers = case.found(expected), case.ask(expected, UNSEEN)
     for name, wrap in CONTAINERS.items():
         estimator = case.fit(wrap(X60), X60)
-        np.testing.assert_array_equal(case.found(estimator), places, err_msg=name)
+        np.testing.assert_array_equal(case.found(estimator), coordinates, err_msg=name)
         np.testing.assert_array_equal(case.ask(estimator, wrap(UNSEEN)), answers, err_msg=name)
     polars = pytest.importorskip("polars")
     estimator = case.fit(polars.DataFrame(X60, schema=list("abcde")), X60)
-    np.testing.assert_array_equal(case.found(estimator), places)
+    np.testing.assert_array_equal(case.found(estimator), coordinates)
     assert estimator.feature_names_in_.tolist() == list("abcde")
 
 
@@ -622,7 +622,7 @@ def test_row_39_distances_of_unseen_samples(case):
             case.ask(estimator, full[:, :59])
 
 
-@over(lambda case: case.y is places or case.has("constraint", "init"))
+@over(lambda case: case.y is coordinates or case.has("constraint", "init"))
 def test_row_40_every_row_anchored(case):
     values = RNG.standard_normal((60, 2))
     if case.y(X60) is None:
@@ -646,7 +646,7 @@ WRONG_ANCHORS = [
 ]
 
 
-@over(lambda case: case.y is places or case.has("constraint", "init"))
+@over(lambda case: case.y is coordinates or case.has("constraint", "init"))
 @pytest.mark.parametrize(("anchors", "values", "message"), WRONG_ANCHORS)
 def test_row_41_anchors_that_make_no_problem(case, anchors, values, message):
     with pytest.raises(ValueError, match=message):
@@ -762,7 +762,7 @@ def test_row_46_y_that_is_asked_for(case):
         with pytest.raises(ValueError, match=rf"{len(wrong)}"):
             clone(estimator).fit(X60, wrong)
     if y.ndim == 2:
-        with pytest.raises(ValueError, match="must hold places, which are numbers"):
+        with pytest.raises(ValueError, match="must hold coordinates, which are numbers"):
             clone(estimator).fit(X60, np.full((60, 2), "a"))
     else:
         text = np.array([None if np.isnan(label) else f"class {label:.0f}" for label in y])

@@ -227,14 +227,14 @@ def test_the_page_says_where_functions_are():
     (sentence,) = re.findall(r"^Where they are: (.*?)\n\n", PAGE.read_text("utf-8"), re.S | re.M)
     *parts, rest = sentence.split(";")
     assert code(rest) == ["skmde"]
-    places = {name: code(part)[-1] for part in parts for name in code(part)[:-1]}
+    coordinates = {name: code(part)[-1] for part in parts for name in code(part)[:-1]}
     for row in ROWS:
         if row.table != "pymde":
             continue
         for name in (text.split("(")[0].split(".")[0] for text in code(row.ours[0])):
-            value = getattr(importlib.import_module(places.pop(name, "skmde")), name)
+            value = getattr(importlib.import_module(coordinates.pop(name, "skmde")), name)
             assert value is OUR_FUNCTIONS[name]
-    assert not places
+    assert not coordinates
 
 
 def test_the_first_parameter_is_as_the_page_says():

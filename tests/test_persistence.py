@@ -135,8 +135,8 @@ def test_another_process_answers_the_same(tmp_path, how):
         code.append(f"sys.argv = ['', {how!r}, *{files!r}]; read()")
         wanted[files[2]] = answer(estimator, CASES[name][3])
     run_python("\n".join(code), folder=tmp_path)
-    for file, places in wanted.items():
-        np.testing.assert_array_equal(np.load(file), places, strict=True)
+    for file, coordinates in wanted.items():
+        np.testing.assert_array_equal(np.load(file), coordinates, strict=True)
 
 
 @CASE
@@ -191,7 +191,7 @@ def test_functions_of_the_package_are_listed_and_nothing_else_is():
         if module.startswith("skmde"):
             assert "__reduce__" not in vars(found)
             # what that of an index of pynndescent returns is for pickle; skops does not call it
-            assert "__reduce_ex__" not in vars(found) or cls == "Descent"
+            assert "__reduce_ex__" not in vars(found) or cls == "DescentSearch"
 
 
 def test_skops_refuses_a_type_that_is_not_listed():

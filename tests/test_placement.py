@@ -1,4 +1,4 @@
-"""The placement example: what it places, and that its discs never touch."""
+"""The placement example: what it coordinates, and that its discs never touch."""
 
 import os
 import runpy
@@ -21,26 +21,26 @@ def example():
 
 
 def test_cells_of_the_quadratic_placement_are_at_the_mean_of_what_they_are_wired_to(example):
-    wires, pads, places = example["netlist"]()
-    estimator = example["place_circuit"](wires, pads, places, "quadratic")
+    wires, pads, coordinates = example["netlist"]()
+    estimator = example["place_circuit"](wires, pads, coordinates, "quadratic")
     X = estimator.embedding_
-    np.testing.assert_array_equal(X[pads], places)
+    np.testing.assert_array_equal(X[pads], coordinates)
     means = (wires @ X) / np.asarray(wires.sum(axis=1)).reshape(-1, 1)
     cells = np.delete(np.arange(len(X)), pads)
     np.testing.assert_allclose(X[cells], means[cells], atol=1e-8)
     np.testing.assert_allclose(estimator.forces_.sum(axis=0), 0, atol=1e-10)
     # a pad has one wire, which pulls it towards its end
-    directions = X[wires[pads].argmax(axis=1)] - places
+    directions = X[wires[pads].argmax(axis=1)] - coordinates
     alignment = np.sum(estimator.forces_ * directions, axis=1)
     alignment /= np.linalg.norm(estimator.forces_, axis=1) * np.linalg.norm(directions, axis=1)
     np.testing.assert_allclose(alignment, 1)
 
 
 def test_a_harsher_penalty_shortens_the_longest_wires(example):
-    wires, pads, places = example["netlist"]()
+    wires, pads, coordinates = example["netlist"]()
 
     def lengths(penalty):
-        estimator = example["place_circuit"](wires, pads, places, penalty)
+        estimator = example["place_circuit"](wires, pads, coordinates, penalty)
         ends = estimator.embedding_[estimator.edges_]
         return np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1), estimator.weights_
 

@@ -55,7 +55,7 @@ def fit(estimator, X, y=None):
         return estimator.fit(X, y)
 
 
-def places(n, seed=0):
+def coordinates(n, seed=0):
     """Every fourth sample anchored somewhere."""
     y = np.full((n, 2), np.nan)
     y[::4] = np.random.default_rng(seed).standard_normal((len(y[::4]), 2))
@@ -67,7 +67,7 @@ def of_neighbors(n):
     return [
         (skmde.PreserveNeighbors(random_state=0), None),
         (skmde.QuadraticMDE(n_neighbors=5, random_state=0), None),
-        (skmde.AnchoredMDE(random_state=0), places(n)),
+        (skmde.AnchoredMDE(random_state=0), coordinates(n)),
         (skmde.AnchoredClassifier(), np.where(np.arange(n) % 3, np.nan, np.arange(n) % 2)),
     ]
 
@@ -136,7 +136,7 @@ def test_distances_in_other_units(X, loss, power):
 @FEW
 @given(X=TABLES, seed=st.integers(0, 100))
 def test_places_go_where_anchors_go(X, seed):
-    y = places(len(X), seed)
+    y = coordinates(len(X), seed)
     for estimator, atol in (
         # linear in the anchors, and solved in float64
         (skmde.AnchoredMDE(), 1e-6),

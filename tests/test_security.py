@@ -59,14 +59,14 @@ from sklearn.datasets import load_digits
 def use():
     X, y = load_digits(return_X_y=True)
     X, y, unseen = X[:120], y[:120], X[120:125]
-    places = np.full((120, 2), np.nan)
-    places[:9] = X[:9, 20:22]
+    coordinates = np.full((120, 2), np.nan)
+    coordinates[:9] = X[:9, 20:22]
     for estimator, target in (
         (skmde.PreserveNeighbors(random_state=0), None),
         (skmde.PreserveNeighbors(random_state=0, metric="cosine"), None),
         (skmde.PreserveDistances(random_state=0, n_neighbors=10, max_iter=20), None),
         (skmde.QuadraticMDE(), None),
-        (skmde.AnchoredMDE(random_state=0), places),
+        (skmde.AnchoredMDE(random_state=0), coordinates),
     ):
         estimator.fit(X, target).transform(unseen)
         if hasattr(estimator, "extend"):

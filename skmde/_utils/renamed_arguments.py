@@ -12,7 +12,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def answering(
+def suggest_renamed(
     ours: Mapping[str, Sequence[str]], needless: Mapping[str, str] | None = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a method answer an argument of another program with the name of ours.

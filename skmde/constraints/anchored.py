@@ -1,4 +1,4 @@
-"""Anchored embeddings: some items stay in given places (monograph, "Anchored embeddings")."""
+"""Anchored embeddings: some items stay in given coordinates (monograph, "Anchored embeddings")."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tensor = torch.Tensor
 
 
 class Anchored(Constraint):
-    """Embeddings in which some items have given places.
+    """Embeddings in which some items have given coordinates.
 
     Treat an instance as immutable once it is in use: it keeps its arrays as tensors.
 
@@ -23,13 +23,13 @@ class Anchored(Constraint):
     anchors : array-like of int of shape (n_anchors,)
         Indices of the anchored items.
     values : array-like of shape (n_anchors, n_components)
-        Their places, in the units of the embedding.
+        Their coordinates, in the units of the embedding.
 
     Raises
     ------
     ValueError
         When used, not when constructed: if the anchors are not indices of items, an item has two
-        places, or a value is not finite.
+        coordinates, or a value is not finite.
 
     Examples
     --------
@@ -127,33 +127,39 @@ class Anchored(Constraint):
 def _anchor_arrays(anchors: Any, values: Any) -> tuple[Any, Any]:
     check_not_masked(anchors, "anchors", "leave the others out")
     check_not_masked(values, "values of anchors", "leave free items out of the anchors")
-    index, places = _to_numpy(anchors), _to_numpy(values)
+    index, coordinates = _to_numpy(anchors), _to_numpy(values)
     if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
         _refuse_anchors(index)
-    if places.ndim != 2 or len(places) != len(index) or places.dtype.kind not in "iuf":
+    if (
+        coordinates.ndim != 2
+        or len(coordinates) != len(index)
+        or coordinates.dtype.kind not in "iuf"
+    ):
         raise ValueError(
             f"The anchors' values must be numbers of shape ({len(index)}, n_components), one row "
-            f"for each anchor; got shape {places.shape} and dtype {places.dtype}."
+            f"for each anchor; got shape {coordinates.shape} and dtype {coordinates.dtype}."
         )
-    places = places.astype(np.float64)
-    finite = np.isfinite(places).all(axis=1)
+    coordinates = coordinates.astype(np.float64)
+    finite = np.isfinite(coordinates).all(axis=1)
     if not finite.all():
         row = int(np.argmin(finite))
         raise ValueError(
-            f"The value of anchor {index[row]} is {places[row].tolist()}: values must be finite. "
+            f"The value of anchor {index[row]} is {coordinates[row].tolist()}: values must be "
+            "finite. "
             "Leave an item out of the anchors if its place is not known."
         )
     if index.min() < 0:
         raise ValueError(f"An anchor is item {index.min()}: anchors must be 0 or more.")
     distinct, first, inverse = np.unique(index, return_index=True, return_inverse=True)
-    differs = (places != places[first][inverse]).any(axis=1)
+    differs = (coordinates != coordinates[first][inverse]).any(axis=1)
     if differs.any():
         row = int(np.argmax(differs))
         raise ValueError(
-            f"Item {index[row]} is anchored twice, at {places[first][inverse][row].tolist()} and "
-            f"at {places[row].tolist()}. Give each anchor one value."
+            f"Item {index[row]} is anchored twice, at "
+            f"{coordinates[first][inverse][row].tolist()} and "
+            f"at {coordinates[row].tolist()}. Give each anchor one value."
         )
-    return distinct.astype(np.int64), places[first]
+    return distinct.astype(np.int64), coordinates[first]
 
 
 def _refuse_anchors(index: Any) -> NoReturn:

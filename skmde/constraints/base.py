@@ -26,7 +26,7 @@ class Constraint(BaseEstimator):
     --------
     Centered : Mean 0.
     Standardized : Mean 0, uncorrelated columns of unit variance.
-    Anchored : Some items in given places.
+    Anchored : Some items in given coordinates.
 
     References
     ----------

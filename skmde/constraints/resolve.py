@@ -44,7 +44,9 @@ def resolve_constraint(constraint: Any) -> Constraint:
         by_name = {"centered": Centered, "standardized": Standardized}
         if constraint in by_name:
             return by_name[constraint]()
-        hint = "; anchors need places: pass Anchored(anchors, values)" * (constraint == "anchored")
+        hint = "; anchors need coordinates: pass Anchored(anchors, values)" * (
+            constraint == "anchored"
+        )
         raise ValueError(
             f'constraint={constraint!r} is not known{hint}. Use "centered", "standardized" or an '
             "instance of a subclass of skmde.Constraint."

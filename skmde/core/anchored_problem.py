@@ -1,16 +1,17 @@
 """The problem that an anchored embedding solves: pairs with a free item, functions, and anchors.
 
 The average distortion is that of the pairs that have a free item: a pair of two anchors adds a
-constant, and is left out. Places are in the units of the anchors' values. What is handed to the
-solver is relative to the anchors' mean, and for a loss that has no unit of its own in units of the
-original distances, so that neither offset nor scale costs precision.
+constant, and is left out. Coordinates are in the units of the anchors' values. What is handed to
+the solver is relative to the anchors' mean, and for a loss that has no unit of its own in units of
+the original distances, so that neither offset nor scale costs precision.
 
 A soft anchor is a pair more: of the item, which is free, and a further item that is fixed at the
 place, under the quadratic penalty.
 
-Neither the unit of places nor stiff pulls may slow a solve down or end it early. Under attraction
-alone, which has no scale that would count, the solver sees places as large as 1 and a distortion of
-1; and it sees a soft anchor's distance from its place larger the more the pull outweighs the pairs.
+Neither the unit of coordinates nor stiff pulls may slow a solve down or end it early. Under
+attraction alone, which has no scale that would count, the solver sees coordinates as large as 1 and
+a distortion of 1; and it sees a soft anchor's distance from its place larger the more the pull
+outweighs the pairs.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import torch
 from skmde._linalg.scaling import root_mean_square
 from skmde._utils.threads import count_threads
 from skmde.constraints import Anchored
-from skmde.core.objectives.edge_term import Objective
+from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.objectives.edges import EdgeList
 from skmde.core.objectives.rescaled import Rescaled
 from skmde.core.solvers.base import solve
@@ -67,15 +68,15 @@ class AnchoredSolution(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """What a solver sees of places: relative to the center, in some unit, divided by a length.
+    """What a solver sees of coordinates: relative to the center, in some unit, divided by a length.
 
     Attributes
     ----------
     center : ndarray of shape (m,)
     unit, factor : float
         Unit of length, and what the distortion in it is to be multiplied by.
-    places, offset : ndarrays of shape (n_anchors, m) and (n_items, m)
-        The anchors' places, and from where each item's variables are counted.
+    coordinates, offset : ndarrays of shape (n_anchors, m) and (n_items, m)
+        The anchors' coordinates, and from where each item's variables are counted.
     stiffness : ndarray of shape (n_items,)
         How much the pull at each item outweighs its pairs; 0 for those that are not pulled.
     size, length : float
@@ -87,7 +88,7 @@ class _Frame(NamedTuple):
     center: np.ndarray
     unit: float
     factor: float
-    places: np.ndarray
+    coordinates: np.ndarray
     offset: np.ndarray
     stiffness: np.ndarray
     size: float
@@ -157,7 +158,7 @@ class AnchoredProblem:
 
     @property
     def center(self):
-        """Mean of the anchors' places."""
+        """Mean of the anchors' coordinates."""
         largest = np.abs(self.values).max() or 1.0
         return largest * (self.values / largest).mean(axis=0)
 
@@ -239,11 +240,11 @@ class AnchoredProblem:
         return self._solution(X, value, gradient, n_iter, history)
 
     def _run(self, frame, functions, start, dtype, pull=1.0, callbacks=(), **options):
-        """Places of all items, number of iterations and history of a solve."""
+        """Coordinates of all items, number of iterations and history of a solve."""
         center, unit = frame.center, frame.unit
         X = np.empty((self._n_all, len(center)))
         X[: len(start)] = (start - center) / unit
-        X[self._fixed] = frame.places
+        X[self._fixed] = frame.coordinates
         pull *= unit**2 / frame.factor
         scale = frame.length / np.sqrt(1 + pull * frame.stiffness)
         arrays = frame.offset, scale[:, None], X
@@ -288,17 +289,17 @@ class AnchoredProblem:
     def _frame(self):
         center = self.center
         unit, factor = self._unit()
-        places = (self.values - center) / unit
-        offset = np.zeros((self._n_all, places.shape[1]))
+        coordinates = (self.values - center) / unit
+        offset = np.zeros((self._n_all, coordinates.shape[1]))
         if self._anchor_weight is not None:
-            offset[self.anchors] = places
-        size = float(np.abs(places).max())
-        length = root_mean_square(np.abs(places).ravel()) if self._attracts_only else 1.0
+            offset[self.anchors] = coordinates
+        size = float(np.abs(coordinates).max())
+        length = root_mean_square(np.abs(coordinates).ravel()) if self._attracts_only else 1.0
         stiffness = self._stiffness()
         stiffest = stiffness.max() * unit**2 / factor
         moderate = _PRECISE[0] < size < _PRECISE[1] and stiffest < _STIFF
         length = length or 1.0
-        return _Frame(center, unit, factor, places, offset, stiffness, size, length, moderate)
+        return _Frame(center, unit, factor, coordinates, offset, stiffness, size, length, moderate)
 
     def _solution(self, X, value, gradient, n_iter, history):
         """X and all that is known of it, for the items."""
@@ -365,13 +366,13 @@ class AnchoredProblem:
             )
             edges = edges.joined(pulls)
         m, n_threads = self.values.shape[1], count_threads(self._n_jobs)
-        return Objective(edges, self._n_all, m, dtype=dtype, n_threads=n_threads)
+        return EdgeTerm(edges, self._n_all, m, dtype=dtype, n_threads=n_threads)
 
     def _evaluate(self, X):
         """Average distortion and its gradient at X, in float64; 0 if there is no pair."""
         if len(self.edges) == 0:
             return 0.0, np.zeros_like(X)
-        # relative to the center, where differences of places are exact
+        # relative to the center, where differences of coordinates are exact
         value, gradient = self._objective(self.functions, torch.float64).value_and_gradient(
             torch.from_numpy(X - self.center).to(self._device)
         )

@@ -13,11 +13,11 @@ import torch
 
 from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
-from skmde._utils.renamed_arguments import answering
+from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
 from skmde.constraints import Centered, Constraint, resolve_constraint
-from skmde.core.objectives.all_pairs import AllPairs, AllPairsObjective
-from skmde.core.objectives.edge_term import Edges, Objective, distances, distortions
+from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
+from skmde.core.objectives.edge_term import Edges, EdgeTerm, distances, distortions
 from skmde.core.objectives.edges import Distortion, EdgeList
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.result import SolveResult, SolverState
@@ -95,7 +95,7 @@ class MDE:
     array([1.  , 1.  , 1.  , 1.  , 1.41])
     """
 
-    @answering({"embedding_dim": ["n_components"], "distortion_function": ["distortion"]})
+    @suggest_renamed({"embedding_dim": ["n_components"], "distortion_function": ["distortion"]})
     def __init__(
         self,
         n_items: int,
@@ -165,7 +165,7 @@ class MDE:
             self.X = self.X.to(self.device)
         return self
 
-    @answering({"eps": ["tol"], "print_every": ["callbacks"]})
+    @suggest_renamed({"eps": ["tol"], "print_every": ["callbacks"]})
     def embed(
         self,
         X: Any = None,
@@ -236,14 +236,12 @@ class MDE:
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X
 
-    def _objective(
-        self, dtype: torch.dtype, edges: Edges | None = None
-    ) -> Objective | AllPairsObjective:
+    def _objective(self, dtype: torch.dtype, edges: Edges | None = None) -> EdgeTerm | AllPairsTerm:
         edges = (edges or self._edges).to(dtype=dtype)
         m, n_threads = self.n_components, count_threads(self.n_jobs)
         if isinstance(edges, AllPairs) and edges.has_kernel:
-            return AllPairsObjective(edges, m, dtype=dtype, n_threads=n_threads)
-        return Objective(edges, self.n_items, m, dtype=dtype, n_threads=n_threads)
+            return AllPairsTerm(edges, m, dtype=dtype, n_threads=n_threads)
+        return EdgeTerm(edges, self.n_items, m, dtype=dtype, n_threads=n_threads)
 
     def _starting_point(self, X: Any, random_state: Any) -> torch.Tensor:
         if X is None:

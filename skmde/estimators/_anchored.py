@@ -1,4 +1,4 @@
-"""Embeddings in which some items have given places."""
+"""Embeddings in which some items have given coordinates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from skmde.estimators.base.embedding import (
     stage,
 )
 from skmde.estimators.base.extension import GrowingMixin
-from skmde.estimators.base.peer_arguments import names_ours
+from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -36,12 +36,12 @@ from skmde.estimators.base.typing import (
     PenaltyLike,
     RandomState,
 )
-from skmde.estimators.pairs.anchored import DistancePairs, WeightedPairs
-from skmde.estimators.pairs.distances import original_distances
+from skmde.estimators.pairs.anchored import AffinityPairs, DistancePairs
+from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.neighbors import NeighborPairs
-from skmde.estimators.pairs.repulsion import weighted_pairs
-from skmde.estimators.samples.anchors import known_places
-from skmde.estimators.starts.anchored import distance_start, random_start
+from skmde.estimators.pairs.repulsion import signed_pairs
+from skmde.estimators.samples.anchors import known_coordinates
+from skmde.estimators.starts.anchored import distance_start, start_about_anchors
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.registry import NAMED_LOSSES, PENALTIES, resolve_loss, resolve_penalty
@@ -52,9 +52,9 @@ _N_REPULSIVE = 128
 
 
 class AnchoredMDE(GrowingMixin, BaseEmbedding):
-    r"""Minimum-distortion embedding of samples some of which have given places.
+    r"""Minimum-distortion embedding of samples some of which have given coordinates.
 
-    The places of the others, the free samples, minimise the average distortion
+    The coordinates of the others, the free samples, minimise the average distortion
 
     .. math:: \frac{1}{p} \sum_{(i, j)} w_{ij}\, p_{ij}(\|x_i - x_j\|)
 
@@ -66,7 +66,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
     Parameters
     ----------
     n_components : int, default=None
-        Dimension of the embedding; None takes it from the places.
+        Dimension of the embedding; None takes it from the coordinates.
     attractive_penalty : str, Penalty or callable, default="quadratic"
         Penalty of pairs that attract; see :mod:`skmde.penalties`. A convex one that does not
         decrease, such as "linear", "huber" or "cubic", has one minimum value, which the solver
@@ -108,8 +108,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Largest number of iterations, if it is not exact.
     tol : float, default=1e-5
         The solve ends when the Frobenius norm of the gradient of the free samples is at most this:
-        under attraction alone in units in which the anchors' places have size 1 and the distortion
-        of the quadratic solution is 1, with a loss in those in which the distances have size 1.
+        under attraction alone in units in which the anchors' coordinates have size 1 and the
+        distortion of the quadratic solution is 1, with a loss in those in which the distances have
+        size 1.
     memory_size : int, default=10
         Number of past steps that the quasi-Newton matrix is built from.
     random_state : int, RandomState instance or None, default=None
@@ -122,15 +123,16 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Where to solve, if it is not exact. None is the CPU; "auto" takes a GPU if there is one.
     callbacks : list of callable, default=None
         Called after every iteration of the solver, if it is not exact, with a state that has
-        `iteration`, `X`, `value` and `residual_norm`, in units of the places; returning True ends
-        the solve.
+        `iteration`, `X`, `value` and `residual_norm`, in units of the coordinates; returning True
+        ends the solve.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The embedding, in the float dtype of X; anchors have their places to the last bit of it.
+        The embedding, in the float dtype of X; anchors have their coordinates to the last bit of
+        it.
     anchors_ : ndarray of shape (n_anchors,)
         The anchored samples, in ascending order.
     forces_ : ndarray of shape (n_anchors, n_components)
@@ -167,7 +169,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
     See Also
     --------
-    AnchoredClassifier : Class labels instead of places.
+    AnchoredClassifier : Class labels instead of coordinates.
     skmde.Anchored : The constraint, for other estimators and for :class:`skmde.MDE`.
 
     Notes
@@ -181,7 +183,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
     Examples
     --------
-    The places of four samples of five are known, with an offset of 10:
+    The coordinates of four samples of five are known, with an offset of 10:
 
     >>> import numpy as np
     >>> from skmde import AnchoredMDE
@@ -218,7 +220,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         "verbose": ["verbose"],
     }
 
-    @names_ours
+    @suggest_peer_arguments
     def __init__(
         self,
         n_components: int | None = None,
@@ -273,7 +275,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
     @fit_context
     def fit(self, X: Data, y: Any = None, anchors: Any = None, anchor_values: Any = None) -> Self:
-        """Embed the samples, given the places of some.
+        """Embed the samples, given the coordinates of some.
 
         Parameters
         ----------
@@ -283,9 +285,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             Place of each sample, a row of NaN for one that is free. One-dimensional, it is the one
             component.
         anchors : array-like of int of shape (n_anchors,), default=None
-            Instead of `y`: the samples whose places are given.
+            Instead of `y`: the samples whose coordinates are given.
         anchor_values : array-like of shape (n_anchors, n_components), default=None
-            Their places.
+            Their coordinates.
 
         Returns
         -------
@@ -295,7 +297,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Raises
         ------
         ValueError
-            If X, the places or a parameter make no problem; the message says why.
+            If X, the coordinates or a parameter make no problem; the message says why.
 
         Warns
         -----
@@ -345,7 +347,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         X = self._checked_input(X)
         n = count_rows(X)
         name = f"This {type(self).__name__} estimator"
-        anchors, values = known_places(y, anchors, anchor_values, n, self.n_components, name)
+        anchors, values = known_coordinates(y, anchors, anchor_values, n, self.n_components, name)
         with stage("pairs"):
             if self.loss is not None:
                 functions = resolve_loss(self.loss)
@@ -398,7 +400,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         with stage("solve"):
 
             def start():
-                return separate_coincident(self._places_with(X), random_state)
+                return separate_coincident(self._coordinates_with(X), random_state)
 
             solution = problem.solve(start, old.dtype, **self._solver_options())
         self.embedding_ = self._joined(solution.X[len(old) :])
@@ -417,9 +419,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         self.n_iter_, self.history_ = max(1, solution.n_iter), solution.history
         self._pairs = pairs
         if isinstance(self._functions, Loss):
-            pairs.settle(rng)
+            pairs.drop_training_state(rng)
             return
-        pairs.settle()
+        pairs.drop_training_state()
         n = len(self.embedding_)
         self._repulsive_items = np.sort(
             random_state.choice(n, min(n, _N_REPULSIVE), replace=False)
@@ -462,7 +464,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             "device": device,
         }
         if self.loss is not None:
-            originals = original_distances(
+            source = distance_source(
                 X,
                 self.metric,
                 n_neighbors=self.n_neighbors,
@@ -471,9 +473,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
                 verbose=self.verbose,
                 **options,
             )
-            return DistancePairs(originals, self.max_distance, rng)
+            return DistancePairs(source, self.max_distance, rng)
         if self._is("affinity"):
-            return WeightedPairs(X)
+            return AffinityPairs(X)
         return NeighborPairs(
             X,
             self.n_neighbors,
@@ -488,17 +490,17 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         if isinstance(functions, Loss):
             return pairs.edges, functions, np.ones(len(pairs.edges)), pairs.distances
         fraction = self.repulsive_fraction or 1.0
-        edges, weights = weighted_pairs(pairs.graph, functions[1], fraction, random_state)
+        edges, weights = signed_pairs(pairs.graph, functions[1], fraction, random_state)
         return edges, functions, weights, None
 
     def _starting_point(self, pairs, problem, rng, random_state, n_threads):
-        """In the units of the anchors' places; float64."""
+        """In the units of the anchors' coordinates; float64."""
         if not isinstance(self.init, str):
             start = self._given_start(problem)
             delta = problem.values if problem.distances is None else problem.distances
             check_not_wild(start, problem.values, delta)
         elif self.init == "random":
-            start = random_start(problem, rng)
+            start = start_about_anchors(problem, rng)
         elif self.loss is not None:
             start = distance_start(pairs, problem, rng, n_threads)
         else:
@@ -518,7 +520,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         quadratic penalty, to the weighted mean of its neighbours. Samples do not influence each
         other, so a row's place does not depend on the rest of X. A sample that equals a fitted
         sample, or is at distance 0 from one, gets that sample's place; one without pairs gets
-        the mean of all places.
+        the mean of all coordinates.
 
         Parameters
         ----------
@@ -545,22 +547,22 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            return as_output(self._places(X), X)
+            return as_output(self._coordinates(X), X)
 
     def _is_pair(self, X):
         return self.loss is None and super()._is_pair(X)
 
-    def _places(self, X):
-        """Places of unseen samples, float64."""
+    def _coordinates(self, X):
+        """Coordinates of unseen samples, float64."""
         n_threads = count_threads(self.n_jobs)
         if isinstance(self._functions, Loss):
             return self._pairs.place(X, self.embedding_, self._functions, n_threads)
         indices, weights, twin = self._pairs.of_unseen(X)
         same = twin >= 0
-        places = np.empty((len(indices), self.embedding_.shape[1]))
-        places[same] = self.embedding_[twin[same]]
+        coordinates = np.empty((len(indices), self.embedding_.shape[1]))
+        coordinates[same] = self.embedding_[twin[same]]
         if not same.all():
-            places[~same] = place(
+            coordinates[~same] = place(
                 self.embedding_,
                 indices[~same],
                 weights[~same],
@@ -569,4 +571,4 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
                 self._repulsion,
                 n_threads=n_threads,
             )
-        return places
+        return coordinates

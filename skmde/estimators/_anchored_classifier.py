@@ -22,7 +22,7 @@ from skmde._utils.sklearn_compat import (
 from skmde.estimators._anchored import AnchoredMDE
 from skmde.estimators.base.callbacks import FitCallbacksMixin
 from skmde.estimators.base.embedding import InputMixin
-from skmde.estimators.base.peer_arguments import names_ours
+from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import Data, Device, Metric, Parameters, RandomState
 from skmde.estimators.samples.labels import known_labels
 from skmde.estimators.samples.supervision import checked_sample_weight
@@ -77,7 +77,7 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
 
     See Also
     --------
-    AnchoredMDE : Places instead of labels, and other penalties.
+    AnchoredMDE : Coordinates instead of labels, and other penalties.
     sklearn.semi_supervised.LabelSpreading : Also lets given labels change.
 
     Notes
@@ -120,7 +120,7 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
         "device": [str, torch.device, None],
     }
 
-    @names_ours
+    @suggest_peer_arguments
     def __init__(
         self,
         n_neighbors: int | None = None,
@@ -302,7 +302,7 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
         return float(accuracy_score(labels, predicted[known], sample_weight=sample_weight))
 
 
-def _probabilities(places):
+def _probabilities(coordinates):
     """Rows in the simplex, which rounding may have left by a hair."""
-    places = np.maximum(places, 0.0)
-    return places / places.sum(axis=1, keepdims=True)
+    coordinates = np.maximum(coordinates, 0.0)
+    return coordinates / coordinates.sum(axis=1, keepdims=True)

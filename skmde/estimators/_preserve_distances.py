@@ -30,7 +30,7 @@ from skmde.estimators.base.embedding import (
     stage,
 )
 from skmde.estimators.base.extension import GrowingMixin
-from skmde.estimators.base.peer_arguments import names_ours
+from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -40,8 +40,8 @@ from skmde.estimators.base.typing import (
     Parameters,
     RandomState,
 )
-from skmde.estimators.pairs.distances import RowDistances, original_distances
-from skmde.estimators.pairs.pair_weights import weighted_pairs
+from skmde.estimators.pairs.distances import RowDistances, distance_source
+from skmde.estimators.pairs.pair_weights import selected_pairs
 from skmde.estimators.starts.distances import (
     filled_out,
     landmark_start,
@@ -209,7 +209,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         "verbose": ["verbose"],
     }
 
-    @names_ours
+    @suggest_peer_arguments
     def __init__(
         self,
         n_components: int = 2,
@@ -295,16 +295,16 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         constraint = resolve_constraint(self.constraint)
         self._check_parameters()
         with stage("distances"):
-            X, originals = self._original_distances(X, rng, device)
-            n = originals.n_items
+            X, source = self._original_distances(X, rng, device)
+            n = source.n_items
             self._check_size(n, constraint)
             self._check_memory(n)
-            pairs, weights = weighted_pairs(originals, pair_weights, self.max_pairs, rng)
+            pairs, weights = selected_pairs(source, pair_weights, self.max_pairs, rng)
         scale, unit, dtype = self._units(pairs.distances, loss, constraint, n)
         with stage("init"):
-            start = self._starting_point(X, originals, pairs, constraint, rng, n_threads)
+            start = self._starting_point(X, source, pairs, constraint, rng, n_threads)
         self.scale_, self._loss, self._unit = scale, copy.copy(loss), unit
-        self._keep(originals, pairs, weights, rng)
+        self._keep(source, pairs, weights, rng)
         with np.errstate(over="ignore", under="ignore"):
             factor = 1.0 if unit == 1.0 else float(np.float64(unit) ** loss.degree)
         with stage("solve"):
@@ -321,7 +321,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             )
             options = self._solver_options(
                 self._fit_callbacks(
-                    X, lambda places: {"embedding_": places.astype(output_dtype(X))}
+                    X, lambda coordinates: {"embedding_": coordinates.astype(output_dtype(X))}
                 )
             )
             options["callbacks"] = in_units(
@@ -352,10 +352,10 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         self._check_parameters()
         old = self.embedding_
         with stage("distances"):
-            originals = self._original.extended(X)
-            pairs = originals.pairs_from(len(old), self.max_pairs, rng)
+            source = self._original.extended(X)
+            pairs = source.pairs_from(len(old), self.max_pairs, rng)
         with stage("init"):
-            start = separate_coincident(self._places_with(X), rng)
+            start = separate_coincident(self._coordinates_with(X), rng)
         with stage("solve"):
             problem = AnchoredProblem(
                 len(start),
@@ -373,18 +373,18 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         self.stress_ = _stress(solution.X, problem.edges, problem.distances)
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
-        self._keep(originals, pairs, None, rng)
+        self._keep(source, pairs, None, rng)
         return problem.count_loose()
 
-    def _keep(self, originals, pairs, weights, rng):
+    def _keep(self, source, pairs, weights, rng):
         """The pairs that are embedded, and what places unseen samples."""
         self._edges, self.distances_, self.pair_weights_ = pairs.edges, pairs.distances, weights
         self.n_unreachable_ = pairs.n_unreachable
         parted = weights is not None and pairs.labels is not None
         with stage("anchors"):
             paired = np.unique(pairs.edges) if parted else None
-            self._anchors = originals.choose_anchors(_MAX_ANCHORS, rng, paired)
-            self._original = originals
+            self._anchors = source.choose_anchors(_MAX_ANCHORS, rng, paired)
+            self._original = source
         # Nothing says where parts without a pair between them are relative to each other.
         self._parts = pairs.labels[self._anchors] if parted else None
 
@@ -437,7 +437,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
     def _original_distances(self, X, rng, device):
         """X as checked, and its distances."""
         X = self._checked_input(X)
-        return X, original_distances(
+        return X, distance_source(
             X,
             self.metric,
             self.metric_params,
@@ -467,9 +467,9 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             size = max(size, np.abs(np.asarray(as_host_array(constraint.values))).max())
         return 1.0, 1.0, np.float32 if low < size < high else np.float64
 
-    def _starting_point(self, X, originals, pairs, constraint, rng, n_threads):
+    def _starting_point(self, X, source, pairs, constraint, rng, n_threads):
         """In the units of the distances; float64."""
-        n, m = originals.n_items, self.n_components
+        n, m = source.n_items, self.n_components
         if not isinstance(self.init, str):
             start = checked_start(as_host_array(self.init), n, m)
             if isinstance(constraint, Centered | Standardized):
@@ -478,16 +478,16 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
                     largest * (start / largest - (start / largest).mean(0)), pairs
                 )
             else:
-                places = constraint.values if isinstance(constraint, Anchored) else 0.0
-                check_not_wild(start, pairs.distances, np.asarray(as_host_array(places)))
+                coordinates = constraint.values if isinstance(constraint, Anchored) else 0.0
+                check_not_wild(start, pairs.distances, np.asarray(as_host_array(coordinates)))
             return separate_coincident(start, rng)
-        by_rows = self.init == "classical" and isinstance(originals, RowDistances)
+        by_rows = self.init == "classical" and isinstance(source, RowDistances)
         if self.init == "random":
             start = rng.standard_normal((n, m))
-        elif self.init == "pca" or (by_rows and originals.is_euclidean):
+        elif self.init == "pca" or (by_rows and source.is_euclidean):
             start = filled_out(principal_scores(X, m, rng), rng)
         else:
-            start = filled_out(landmark_start(originals, pairs.labels, m, rng, n_threads), rng)
+            start = filled_out(landmark_start(source, pairs.labels, m, rng, n_threads), rng)
         return sized(start, pairs)
 
     def transform(self, X: Data) -> np.ndarray:
@@ -526,34 +526,34 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            return as_output(self._places(X), X)
+            return as_output(self._coordinates(X), X)
 
-    def _places(self, X):
+    def _coordinates(self, X):
         return np.concatenate([self._place(part)[0] for part in self._blocks(X)])
 
     def _blocks(self, X):
         return blocks_of_rows(X, len(self._anchors))
 
     def _place(self, X):
-        """Places of unseen samples, float64, and their scaled distances to the anchors."""
+        """Coordinates of unseen samples, float64, and their scaled distances to the anchors."""
         D, twin = self._original.of_unseen(X)
         D *= self.scale_
         if self._parts is not None:
             nearest = self._parts[D.argmin(axis=1)]
             D[self._parts != nearest[:, None]] = np.inf
         same = twin >= 0
-        places = np.empty((len(D), self.embedding_.shape[1]))
-        places[same] = self.embedding_[twin[same]]
+        coordinates = np.empty((len(D), self.embedding_.shape[1]))
+        coordinates[same] = self.embedding_[twin[same]]
         if not same.all():
             # In the units of the fit, which decide what a pair at distance 0 counts.
             anchors = self.embedding_[self._anchors].astype(np.float64) / self._unit
-            places[~same] = self._unit * place_by_distances(
+            coordinates[~same] = self._unit * place_by_distances(
                 anchors,
                 D[~same] / self._unit,
                 self._loss,
                 n_threads=count_threads(self.n_jobs),
             )
-        return places, D
+        return coordinates, D
 
     def score(self, X: Data, y: Any = None) -> float:
         """Minus the normalised stress of unseen samples: 0 is best.
@@ -583,10 +583,10 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             raise ValueError("X holds no distance to the training samples that place unseen ones.")
         return -_ratio(errors, squares)
 
-    def _errors(self, places, D):
+    def _errors(self, coordinates, D):
         """Sums of squares, of errors and of distances, and the number of pairs."""
         there = np.isfinite(D)
-        found = cdist(places, self.embedding_[self._anchors].astype(np.float64))[there]
+        found = cdist(coordinates, self.embedding_[self._anchors].astype(np.float64))[there]
         return ((found - D[there]) ** 2).sum(), (found**2).sum(), len(found)
 
 

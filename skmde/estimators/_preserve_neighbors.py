@@ -28,7 +28,7 @@ from skmde.estimators.base.embedding import (
     stage,
 )
 from skmde.estimators.base.extension import GrowingMixin
-from skmde.estimators.base.peer_arguments import names_ours
+from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -39,7 +39,7 @@ from skmde.estimators.base.typing import (
     RandomState,
 )
 from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors
-from skmde.estimators.pairs.repulsion import weighted_pairs
+from skmde.estimators.pairs.repulsion import signed_pairs
 from skmde.estimators.samples.counted import CountedSamples
 from skmde.estimators.samples.supervision import target_pairs, with_targets
 from skmde.estimators.starts.neighbors import (
@@ -208,7 +208,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         "verbose": ["verbose"],
     }
 
-    @names_ours
+    @suggest_peer_arguments
     def __init__(
         self,
         n_components: int = 2,
@@ -340,7 +340,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         if fraction is None:
             fraction = 0.5 if isinstance(constraint, Standardized) else 1.0
         with stage("edges"):
-            edges, weights = weighted_pairs(graph, repel, fraction, random_state)
+            edges, weights = signed_pairs(graph, repel, fraction, random_state)
             self._check_edges(edges)
             # A training item has, on average, this much repulsion.
             self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n
@@ -378,7 +378,9 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             )
             dtype = output_dtype(X)
             options = self._solver_options(
-                self._fit_callbacks(given, lambda places: {"embedding_": places.astype(dtype)})
+                self._fit_callbacks(
+                    given, lambda coordinates: {"embedding_": coordinates.astype(dtype)}
+                )
             )
             if counted.items is not None:
                 options["callbacks"] = in_units(options["callbacks"], counted.spread)
@@ -406,9 +408,9 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             neighbors = self._neighbors.extended(given)
         with stage("edges"):
             repel = self._penalties[1]
-            edges, weights = weighted_pairs(neighbors.graph, repel, self._fraction, random_state)
+            edges, weights = signed_pairs(neighbors.graph, repel, self._fraction, random_state)
         with stage("init"):
-            start = separate_coincident(counted.rows(self._places_with(X)), random_state)
+            start = separate_coincident(counted.rows(self._coordinates_with(X)), random_state)
             anchors = self._counted.rows(old).astype(np.float64)
         with stage("solve"):
             problem = AnchoredProblem(
@@ -434,7 +436,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         self._counted = counted
         self.graph_ = counted.graph(neighbors.graph)
         self.edges_, self.weights_ = counted.among_all(edges), weights
-        neighbors.settle()
+        neighbors.drop_training_state()
         self._neighbors = neighbors
         self._repulsive_items = np.sort(
             random_state.choice(n, min(n, _N_REPULSIVE), replace=False)
@@ -504,7 +506,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         drawn by `fit`: to the minimum that is found from the best of a few starts. Samples do not
         influence each other, so a row's place does not depend on the rest of X. A sample that
         equals a training sample, or is at distance 0 from one, gets that sample's place; one
-        without neighbours gets the mean of all places.
+        without neighbours gets the mean of all coordinates.
 
         Parameters
         ----------
@@ -531,10 +533,10 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            places, _ = self._place(X)
-            return as_output(places, X)
+            coordinates, _ = self._place(X)
+            return as_output(coordinates, X)
 
-    def _places(self, X):
+    def _coordinates(self, X):
         return self._place(X)[0]
 
     def _place(self, X):
@@ -546,10 +548,10 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             weights *= counted.weights[indices]
             repulsion *= counted.weights[self._repulsive_items]
         same = twin >= 0
-        places = np.empty((indices.shape[0], anchors.shape[1]))
-        places[same] = anchors[twin[same]]
+        coordinates = np.empty((indices.shape[0], anchors.shape[1]))
+        coordinates[same] = anchors[twin[same]]
         if not same.all():
-            places[~same] = place(
+            coordinates[~same] = place(
                 anchors,
                 indices[~same],
                 weights[~same],
@@ -558,7 +560,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
                 repulsion,
                 n_threads=count_threads(self.n_jobs),
             )
-        return places, indices
+        return coordinates, indices
 
     def _columns(self, X):
         """What rows say of the samples that count."""
@@ -615,11 +617,11 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         """
         check_is_fitted(self)
         with cpu_by_default():
-            places, indices = self._place(self._checked_unseen(X))
+            coordinates, indices = self._place(self._checked_unseen(X))
         anchors = self._counted.rows(self.embedding_)
         k = min(indices.shape[1], len(anchors))
         search = NearestNeighbors(n_neighbors=k).fit(anchors)
-        near = search.kneighbors(places, return_distance=False)
+        near = search.kneighbors(coordinates, return_distance=False)
         valid = indices >= 0
         common = (indices[:, :, None] == near[:, None, :]).any(axis=2) & valid
         return float(np.mean(common.sum(axis=1) / np.maximum(valid.sum(axis=1), 1)))

@@ -20,9 +20,9 @@ from skmde._utils.threads import count_threads
 from skmde.constraints import Centered, Standardized
 from skmde.core.solvers.progress import progress_bar
 from skmde.core.solvers.result import SolverState, asks_to_stop
-from skmde.core.spectral.spectrum import SOLVERS, WATCHED, bottom, choose_solver
+from skmde.core.spectral.spectrum import SOLVERS, WATCHED, choose_solver, smallest_eigenpairs
 from skmde.estimators.base.embedding import BaseEmbedding, as_output, stage
-from skmde.estimators.base.peer_arguments import names_ours
+from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import Callbacks, Data, Metric, Parameters, RandomState
 from skmde.estimators.spectral.gram import (
     AllPaths,
@@ -229,7 +229,7 @@ class QuadraticMDE(BaseEmbedding):
         "verbose": ["verbose"],
     }
 
-    @names_ours
+    @suggest_peer_arguments
     def __init__(
         self,
         n_components: int = 2,
@@ -342,7 +342,7 @@ class QuadraticMDE(BaseEmbedding):
         self.__dict__.pop("graph_", None)
         if problem.graph is not None:
             self.graph_ = problem.graph
-        problem.settle()
+        problem.drop_training_state()
         self._fitted = problem
 
     def _solve(self, problem, callbacks):
@@ -353,7 +353,7 @@ class QuadraticMDE(BaseEmbedding):
         solver = choose_solver(form, count, self.solver, tol)
         verbose = self.verbose if solver in WATCHED else 0
         with progress_bar(verbose, self.max_iter) as bar:
-            return bottom(
+            return smallest_eigenpairs(
                 form,
                 count,
                 solver,
@@ -553,8 +553,8 @@ class QuadraticMDE(BaseEmbedding):
             embedding = self.embedding_.astype(np.float64)
             # others compare a row with its neighbours only
             whole = self.weights not in _OF_GRAM
-            places = [
+            coordinates = [
                 self._fitted.place(part, embedding, self.eigenvalues_)
                 for part in ([X] if whole else blocks_of_rows(X, len(embedding)))
             ]
-            return as_output(np.concatenate(places), X)
+            return as_output(np.concatenate(coordinates), X)

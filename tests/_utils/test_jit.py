@@ -129,13 +129,13 @@ def test_kernels_run_where_no_folder_for_a_cache_can_be_written(kernels):
     obstacle = kernels / "obstacle"
     for file in (obstacle, kernels / "__pycache__", kernels / "skmde" / "__pycache__"):
         file.write_text("")
-    places = {
+    coordinates = {
         "NUMBA_CACHE_DIR": str(obstacle / "cache"),
         "HOME": str(obstacle),
         "XDG_CACHE_HOME": str(obstacle),
     }
-    assert run(CALL, kernels, **places) == "30 0"
-    assert run(CALL, kernels, **places) == "30 0"
+    assert run(CALL, kernels, **coordinates) == "30 0"
+    assert run(CALL, kernels, **coordinates) == "30 0"
 
 
 def test_kernels_run_when_the_cache_folder_vanishes_after_import(kernels):

@@ -229,7 +229,7 @@ def test_an_instance_stands_for_itself():
     [
         (Standardized, TypeError, r"class Standardized; pass an instance, e.g. Standardized\(\)"),
         (Anchored, TypeError, r"class Anchored; pass an instance, e.g. Anchored\(anchors, values"),
-        ("anchored", ValueError, r"anchors need places: pass Anchored\(anchors, values\)"),
+        ("anchored", ValueError, r"anchors need coordinates: pass Anchored\(anchors, values\)"),
         ("sphere", ValueError, "constraint='sphere' is not known"),
         (3, TypeError, "of type int; pass None, a name or an instance"),
     ],

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from skmde import Constraint
-from skmde.core.objectives.edge_term import Objective, _block
+from skmde.core.objectives.edge_term import EdgeTerm, _block
 from skmde.core.objectives.edges import EdgeList
 
 
@@ -35,7 +35,7 @@ def push_and_pull_weights(rng, p):
 
 def objective_of(edges, n, m, distortion, *, dtype=torch.float32, n_threads=1, **arguments):
     edge_list = EdgeList.build(edges, n, distortion, dtype=dtype, **arguments)
-    return Objective(edge_list, n, m, dtype=dtype, n_threads=n_threads)
+    return EdgeTerm(edge_list, n, m, dtype=dtype, n_threads=n_threads)
 
 
 def on_the_torch_path(objective):

@@ -35,7 +35,7 @@ BY_MODEL = pytest.mark.parametrize(
 
 
 def result(model, X, y, **params):
-    """Places or probabilities of the fitted rows, and of themselves as unseen rows."""
+    """Coordinates or probabilities of the fitted rows, and of themselves as unseen rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fitted = clone(model).set_params(**params).fit(X, y)

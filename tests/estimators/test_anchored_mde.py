@@ -279,7 +279,7 @@ def bad_rows(**changes):
     ],
     ids=str,
 )
-def test_rows_of_y_that_are_no_places(y, message):
+def test_rows_of_y_that_are_no_coordinates(y, message):
     with pytest.raises(ValueError, match=message):
         AnchoredMDE().fit(X80, y)
 
@@ -449,8 +449,8 @@ def test_unseen_rows_are_at_the_mean_of_their_neighbours():
     near = D.argsort(axis=1)[:, :5]
     # twice for a sample that would be a neighbour of the fitted one, too
     weights = 1.0 + (np.take_along_axis(D, near, axis=1) <= reach[near])
-    places = estimator.embedding_[near]
-    expected = (weights[:, :, None] * places).sum(axis=1) / weights.sum(axis=1)[:, None]
+    coordinates = estimator.embedding_[near]
+    expected = (weights[:, :, None] * coordinates).sum(axis=1) / weights.sum(axis=1)[:, None]
     np.testing.assert_allclose(estimator.transform(UNSEEN), expected, atol=1e-8)
 
 

@@ -107,10 +107,10 @@ def test_use_05_neighbours_transformer_in_front():
     direct = PreserveNeighbors(n_neighbors=10, random_state=0).fit(train)
     np.testing.assert_allclose(Y, direct.embedding_, atol=1e-4)
     # the graph of unseen rows has k + 1 entries a row, for a training row with itself
-    places = pipeline.transform(unseen)
-    assert places.shape == (100, 2)
+    coordinates = pipeline.transform(unseen)
+    assert coordinates.shape == (100, 2)
     classifier = KNeighborsClassifier(5).fit(Y, LABELS[:300])
-    score = classifier.score(places, LABELS[300:])
+    score = classifier.score(coordinates, LABELS[300:])
     assert score > 0.75
     assert abs(score - classifier.score(direct.transform(unseen), LABELS[300:])) <= 0.05
     np.testing.assert_array_equal(pipeline.transform(train), Y)

@@ -143,7 +143,7 @@ def test_row_13_a_line_keeps_its_order(shift):
     first = PCA(1).fit_transform(Y)[:, 0]
     rank = np.argsort(np.argsort(first))
     rank = rank if rank[0] < rank[-1] else 199 - rank
-    # neighbours on the line may change places, no more
+    # neighbours on the line may swap, no more
     assert np.abs(rank - np.arange(200)).max() <= 5
 
 
@@ -479,22 +479,22 @@ def test_row_54_an_interrupted_fit_leaves_no_trace():
         estimator.transform(X60)
     estimator.set_params(callbacks=None).fit(X60)
     before = dict(vars(estimator))
-    places = estimator.transform(UNSEEN)
+    coordinates = estimator.transform(UNSEEN)
     estimator.callbacks = before["callbacks"] = [interrupt]
     with pytest.raises(KeyboardInterrupt):
         estimator.fit(pd.DataFrame(UNSEEN[:, :3], columns=list("abc")))
     assert vars(estimator).keys() == before.keys()
     assert all(vars(estimator)[name] is value for name, value in before.items())
-    np.testing.assert_array_equal(estimator.transform(UNSEEN), places)
+    np.testing.assert_array_equal(estimator.transform(UNSEEN), coordinates)
 
 
 def test_row_54_a_failed_fit_leaves_no_trace():
     estimator = fit(X60)
-    places = estimator.transform(UNSEEN)
+    coordinates = estimator.transform(UNSEEN)
     for broken in (UNSEEN[:, :3] * np.nan, UNSEEN[:1, :3]):
         with pytest.raises(ValueError):
             estimator.fit(broken)
-        np.testing.assert_array_equal(estimator.transform(UNSEEN), places)
+        np.testing.assert_array_equal(estimator.transform(UNSEEN), coordinates)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

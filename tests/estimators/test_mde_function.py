@@ -79,9 +79,9 @@ def test_arguments_of_pymde_mean_what_they_meant(theirs, ours):
 
 
 def test_anchors_of_pymde_stay_where_they_are():
-    places = torch.tensor([[0.0, 0.0], [3.0, 1.0]])
-    anchored = of_pymde("Anchored", anchors=torch.tensor([4, 9]), values=places)()
-    np.testing.assert_allclose(mde(LATENT, seed=0, constraint=anchored)[[4, 9]], places)
+    coordinates = torch.tensor([[0.0, 0.0], [3.0, 1.0]])
+    anchored = of_pymde("Anchored", anchors=torch.tensor([4, 9]), values=coordinates)()
+    np.testing.assert_allclose(mde(LATENT, seed=0, constraint=anchored)[[4, 9]], coordinates)
 
 
 def test_further_parameters_of_the_estimator_pass():

@@ -109,10 +109,10 @@ def test_fitted_attributes_describe_the_problem_and_its_solution(loss, params, w
     assert delta.shape == (n_pairs,)
     assert (edges[:, 0] < edges[:, 1]).all()
     assert len(np.unique(edges, axis=0)) == n_pairs
-    originals = D100
+    source = D100
     if "n_neighbors" in params:
-        originals = shortest_path(kneighbors_graph(X100, 9, mode="distance"), directed=False)
-    np.testing.assert_allclose(delta, originals[edges[:, 0], edges[:, 1]], rtol=1e-9)
+        source = shortest_path(kneighbors_graph(X100, 9, mode="distance"), directed=False)
+    np.testing.assert_allclose(delta, source[edges[:, 0], edges[:, 1]], rtol=1e-9)
     w = np.ones(n_pairs)
     if weighted:
         np.testing.assert_array_equal(estimator.pair_weights_, WEIGHTS[edges[:, 0], edges[:, 1]])
@@ -334,8 +334,8 @@ def test_a_bent_plane_is_unrolled():
     size = np.sqrt((pdist(flat) ** 2).sum())
     assert np.linalg.norm(pdist(on_paths.embedding_) - pdist(flat)) < 0.1 * size
     inner = np.abs(flat - 1.5).max(axis=1) < 1.2
-    places = on_paths.transform(bent[inner] + 1e-9)
-    np.testing.assert_allclose(places, on_paths.embedding_[inner], atol=0.2)
+    coordinates = on_paths.transform(bent[inner] + 1e-9)
+    np.testing.assert_allclose(coordinates, on_paths.embedding_[inner], atol=0.2)
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
@@ -578,7 +578,7 @@ def test_a_failed_fit_leaves_no_trace():
         raise KeyboardInterrupt
 
     estimator = fit()
-    places = estimator.transform(UNSEEN)
+    coordinates = estimator.transform(UNSEEN)
     before = dict(vars(estimator))
     with pytest.raises(ValueError):
         estimator.fit(X100 * np.nan)
@@ -586,7 +586,7 @@ def test_a_failed_fit_leaves_no_trace():
     estimator.set_params(callbacks=[interrupt])
     with pytest.raises(KeyboardInterrupt):
         estimator.fit(UNSEEN[:, :3])
-    np.testing.assert_array_equal(estimator.transform(UNSEEN), places)
+    np.testing.assert_array_equal(estimator.transform(UNSEEN), coordinates)
 
 
 def test_verbose_is_a_bar_on_stderr_and_otherwise_silence(capsys):
@@ -671,12 +671,12 @@ FROM_PLANE = {
 def test_unseen_points_of_a_plane_land_where_they_belong(kind, loss):
     X, unseen, params = FROM_PLANE[kind]
     estimator = fit(X, loss=loss, **params)
-    places = estimator.transform(unseen)
+    coordinates = estimator.transform(unseen)
     size = TO_PLANE.max()
     np.testing.assert_allclose(
-        cdist(places, estimator.embedding_), TO_PLANE, rtol=0, atol=1e-4 * size
+        cdist(coordinates, estimator.embedding_), TO_PLANE, rtol=0, atol=1e-4 * size
     )
-    np.testing.assert_allclose(pdist(places), pdist(NEW), rtol=0, atol=1e-4 * size)
+    np.testing.assert_allclose(pdist(coordinates), pdist(NEW), rtol=0, atol=1e-4 * size)
     assert -1e-4 < estimator.score(unseen) <= 0.0
 
 
@@ -686,18 +686,18 @@ def test_a_few_distances_place_an_unseen_point(m):
     estimator = fit(cdist(points, points), metric="precomputed", n_components=m)
     D = cdist(new, points)
     some = np.where(np.argsort(np.argsort(RNG.random(D.shape), axis=1), axis=1) < 12, D, np.inf)
-    places = estimator.transform(some)
-    np.testing.assert_allclose(cdist(places, estimator.embedding_), D, atol=1e-3)
+    coordinates = estimator.transform(some)
+    np.testing.assert_allclose(cdist(coordinates, estimator.embedding_), D, atol=1e-3)
 
 
 def test_unseen_samples_minimise_their_distortion():
     estimator = fit(loss="squared")
-    Y, places, D = estimator.embedding_, estimator.transform(UNSEEN), cdist(UNSEEN, X100)
+    Y, coordinates, D = estimator.embedding_, estimator.transform(UNSEEN), cdist(UNSEEN, X100)
 
     def distortion(place, row):
         return ((np.linalg.norm(Y - place, axis=1) - D[row]) ** 2).mean()
 
-    for row, place in enumerate(places):
+    for row, place in enumerate(coordinates):
         least = distortion(place, row)
         for angle in np.linspace(0, 2 * np.pi, 8, endpoint=False):
             step = 1e-3 * np.array([np.cos(angle), np.sin(angle)])
@@ -737,10 +737,10 @@ def test_transform_changes_nothing_in_the_estimator():
 )
 def test_parameters_set_after_fit_do_not_change_transform(params, changed):
     estimator = fit(**params)
-    places, score = estimator.transform(UNSEEN), estimator.score(UNSEEN)
+    coordinates, score = estimator.transform(UNSEEN), estimator.score(UNSEEN)
     edges = estimator.edges_
     estimator.set_params(**changed)
-    np.testing.assert_array_equal(estimator.transform(UNSEEN), places)
+    np.testing.assert_array_equal(estimator.transform(UNSEEN), coordinates)
     assert estimator.score(UNSEEN) == score
     np.testing.assert_array_equal(estimator.edges_, edges)
 
@@ -753,9 +753,9 @@ def test_data_changed_after_fit_does_not_change_transform():
         (D100.copy(), cdist(UNSEEN, X100), {"metric": "precomputed"}),
     ):
         estimator = fit(X, max_iter=30, **params)
-        places, distances = estimator.transform(unseen), estimator.distances_.copy()
+        coordinates, distances = estimator.transform(unseen), estimator.distances_.copy()
         X[:] = 7.0
-        np.testing.assert_array_equal(estimator.transform(unseen), places)
+        np.testing.assert_array_equal(estimator.transform(unseen), coordinates)
         np.testing.assert_array_equal(estimator.distances_, distances)
 
 
@@ -829,9 +829,9 @@ def test_losses_of_all_forms_are_the_same_function(loss):
     given, named = fit(loss=loss), fit(loss="squared")
     assert given.distortion_ == pytest.approx(named.distortion_, rel=1e-4)
     np.testing.assert_allclose(given.embedding_, named.embedding_, atol=0.01)
-    # One of the other items has two places that are about as good.
-    places, expected = given.transform(UNSEEN[:20]), named.transform(UNSEEN[:20])
-    np.testing.assert_allclose(places, expected, atol=0.01)
+    # One of the other items has two coordinates that are about as good.
+    coordinates, expected = given.transform(UNSEEN[:20]), named.transform(UNSEEN[:20])
+    np.testing.assert_allclose(coordinates, expected, atol=0.01)
 
 
 def test_names_and_objects_are_the_same_loss():
@@ -856,14 +856,14 @@ def test_refitting_forgets_the_first_data():
 @pytest.mark.parametrize("device", ["meta", None])
 def test_defaults_of_torch_do_not_reach_into_a_fit(device):
     expected = fit(max_iter=20)
-    places = expected.transform(UNSEEN)
+    coordinates = expected.transform(UNSEEN)
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
         with torch.device(device or "cpu"), torch.inference_mode():
             estimator = fit(max_iter=20)
             np.testing.assert_array_equal(estimator.embedding_, expected.embedding_)
-            np.testing.assert_array_equal(estimator.transform(UNSEEN), places)
+            np.testing.assert_array_equal(estimator.transform(UNSEEN), coordinates)
     finally:
         torch.set_default_dtype(before)
 
@@ -1052,8 +1052,8 @@ def test_a_transformer_in_front_gives_edges_to_fit_and_to_transform(make):
     size = {"n_neighbors": 12} if make is KNeighborsTransformer else {"radius": 7.0}
     estimator = PreserveDistances(metric="graph", loss="squared", random_state=0)
     pipeline = make_pipeline(make(mode="distance", **size), estimator)
-    places = pipeline.fit_transform(X)
-    moved = np.linalg.norm(pipeline.transform(X + 1e-3) - places, axis=1)
+    coordinates = pipeline.fit_transform(X)
+    moved = np.linalg.norm(pipeline.transform(X + 1e-3) - coordinates, axis=1)
     assert np.median(moved) < 0.01
     # lengths of all paths say the same as the edges that these go over
     graph, between = (

@@ -289,7 +289,7 @@ def test_transform_minimises_the_distortion_of_each_row(repulsive_penalty):
     """Attraction as in training, repulsion as strong as a training sample has on average."""
     k = 8
     estimator = fit(n_neighbors=k, repulsive_penalty=repulsive_penalty)
-    Y, places = estimator.embedding_, estimator.transform(UNSEEN)
+    Y, coordinates = estimator.embedding_, estimator.transform(UNSEEN)
     distances = pairwise_distances(UNSEEN, X100)
     reach = np.sort(pairwise_distances(X100), axis=1)[:, k]
     near = np.argsort(distances, axis=1)[:, :k]
@@ -303,7 +303,7 @@ def test_transform_minimises_the_distortion_of_each_row(repulsive_penalty):
         others = np.delete(d, near[row])
         return value - strength * np.log(-np.expm1(-others)).sum()
 
-    for row, place in enumerate(places):
+    for row, place in enumerate(coordinates):
         least = distortion(row, place)
         for angle in np.linspace(0, 2 * np.pi, 8, endpoint=False):
             step = 1e-3 * np.array([np.cos(angle), np.sin(angle)])
@@ -323,10 +323,10 @@ def test_transform_changes_nothing_in_the_estimator():
 
 def test_score_is_the_share_of_common_neighbours():
     estimator = fit(n_neighbors=8)
-    places = estimator.transform(UNSEEN)
+    coordinates = estimator.transform(UNSEEN)
     near = [
         NearestNeighbors(n_neighbors=8).fit(train).kneighbors(new, return_distance=False)
-        for train, new in ((X100, UNSEEN), (estimator.embedding_, places))
+        for train, new in ((X100, UNSEEN), (estimator.embedding_, coordinates))
     ]
     shares = [len(set(a) & set(b)) / 8 for a, b in zip(*near, strict=True)]
     score = estimator.score(UNSEEN)
@@ -388,14 +388,14 @@ def test_digits_are_embedded_well():
 @pytest.mark.parametrize("device", ["meta", None])
 def test_defaults_of_torch_do_not_reach_into_a_fit(device):
     expected = fit()
-    places, score = expected.transform(UNSEEN), expected.score(UNSEEN)
+    coordinates, score = expected.transform(UNSEEN), expected.score(UNSEEN)
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
         with torch.device(device or "cpu"), torch.inference_mode():
             estimator = fit()
             np.testing.assert_array_equal(estimator.embedding_, expected.embedding_)
-            np.testing.assert_array_equal(estimator.transform(UNSEEN), places)
+            np.testing.assert_array_equal(estimator.transform(UNSEEN), coordinates)
             assert estimator.score(UNSEEN) == score
     finally:
         torch.set_default_dtype(before)
@@ -531,10 +531,10 @@ def test_any_small_matrix_has_a_finite_embedding(X, init, constraint, n_componen
     estimator = fit(X, init=init, constraint=constraint, n_components=n_components, max_iter=20)
     assert estimator.embedding_.shape == (n, n_components)
     assert np.isfinite(estimator.embedding_).all()
-    places = estimator.transform(X)
-    # copies of a row may have places of their own; the first of them is the one that is known
+    coordinates = estimator.transform(X)
+    # copies of a row may have coordinates of their own; the first of them is the one that is known
     first = np.array([np.flatnonzero((X == row).all(axis=1))[0] for row in X])
-    np.testing.assert_array_equal(places, estimator.embedding_[first])
+    np.testing.assert_array_equal(coordinates, estimator.embedding_[first])
 
 
 def test_parameters_set_after_fit_do_not_move_unseen_samples():

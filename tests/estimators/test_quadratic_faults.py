@@ -106,10 +106,10 @@ def test_parts_of_a_graph_are_told_apart(weights):
     for part in within:
         np.testing.assert_allclose(part, part[:1].repeat(len(part), axis=0), atol=1e-12)
     # the largest part against the others, then the other two
-    places = np.array([part[0] for part in within])
-    assert places[1, 0] == pytest.approx(places[2, 0])
-    assert places[0, 1] == pytest.approx(0, abs=1e-12)
-    assert len(np.unique(places.round(6), axis=0)) == 3
+    coordinates = np.array([part[0] for part in within])
+    assert coordinates[1, 0] == pytest.approx(coordinates[2, 0])
+    assert coordinates[0, 1] == pytest.approx(0, abs=1e-12)
+    assert len(np.unique(coordinates.round(6), axis=0)) == 3
     w = np.ones(130)
     if weights == "normalized_laplacian":
         w = np.asarray(estimator.graph_.sum(axis=1)).ravel()
@@ -149,9 +149,9 @@ def test_a_training_row_without_neighbours_has_a_place(weights, lonely, X):
 @pytest.mark.parametrize("weights", OF_GRAPHS)
 def test_an_unseen_row_without_neighbours_is_at_the_mean(weights, X):
     estimator = QuadraticMDE(weights=weights, metric=near_only, n_neighbors=10).fit(X)
-    places = estimator.transform(np.concatenate([X[:1] + 500, X[:1] + 0.1]))
-    np.testing.assert_array_equal(places[0], 0)
-    assert np.abs(places[1]).max() > 0.1
+    coordinates = estimator.transform(np.concatenate([X[:1] + 500, X[:1] + 0.1]))
+    np.testing.assert_array_equal(coordinates[0], 0)
+    assert np.abs(coordinates[1]).max() > 0.1
 
 
 def test_rows_with_few_neighbours_are_reconstructed_from_these(X):

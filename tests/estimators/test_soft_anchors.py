@@ -1,4 +1,4 @@
-"""Soft anchors: a pull toward given places instead of fixing samples there."""
+"""Soft anchors: a pull toward given coordinates instead of fixing samples there."""
 
 import warnings
 
@@ -46,10 +46,10 @@ def numeric_gradient(estimator, pairs_only):
 
     from skmde.functions.registry import resolve_loss, resolve_penalty
 
-    places = torch.tensor(estimator.embedding_, dtype=torch.float64, requires_grad=True)
+    coordinates = torch.tensor(estimator.embedding_, dtype=torch.float64, requires_grad=True)
     i, j = torch.tensor(estimator.edges_.T.astype(np.int64))
     # squares first: a distance of 0 has no gradient
-    d = ((places[i] - places[j]) ** 2).sum(dim=1).clamp_min(1e-300).sqrt()
+    d = ((coordinates[i] - coordinates[j]) ** 2).sum(dim=1).clamp_min(1e-300).sqrt()
     w = torch.tensor(estimator.weights_, dtype=torch.float64)
     if estimator.loss is not None:
         values = resolve_loss(estimator.loss).value(torch.tensor(estimator.distances_), d)
@@ -60,10 +60,10 @@ def numeric_gradient(estimator, pairs_only):
             values = torch.where(w > 0, values, away)
     total = (w * values).sum()
     n_terms = len(d) + len(ANCHORS)
-    pull = ((places[ANCHORS] - torch.tensor(VALUES)) ** 2).sum()
+    pull = ((coordinates[ANCHORS] - torch.tensor(VALUES)) ** 2).sum()
     value = (total + estimator.anchor_weight * pull) / n_terms
     (total / n_terms if pairs_only else value).backward()
-    return float(value.detach()), places.grad.numpy()
+    return float(value.detach()), coordinates.grad.numpy()
 
 
 # the linear penalty has no gradient where samples coincide
@@ -93,7 +93,7 @@ def test_strong_pulls_fix_and_weak_ones_only_place(params):
 
 @pytest.mark.parametrize("weight", [1e4, 1e8, 1e12])
 @pytest.mark.parametrize("params", [p for p in PARAMS if "linear" not in p.values()], ids=label)
-def test_stiff_pulls_are_solved_like_fixed_places(params, weight):
+def test_stiff_pulls_are_solved_like_fixed_coordinates(params, weight):
     hard = AnchoredMDE(random_state=0, **params).fit(X, Y)
     stiff = clone(hard).set_params(anchor_weight=weight).fit(X, Y)
     assert stiff.n_iter_ <= 2 * hard.n_iter_ + 20
@@ -128,7 +128,7 @@ def test_scale_and_offset_of_the_places_cost_nothing():
         np.testing.assert_allclose(scaled.embedding_ / unit, plain.embedding_, atol=1e-4)
 
 
-def test_transform_and_extension_take_the_fitted_places():
+def test_transform_and_extension_take_the_fitted_coordinates():
     estimator = fit(0.7)
     np.testing.assert_array_equal(estimator.transform(X[:7]), estimator.embedding_[:7])
     before = estimator.embedding_.copy()

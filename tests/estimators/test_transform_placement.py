@@ -86,7 +86,7 @@ def test_places_are_minima(attractive, repulsive, m):
         value = average_distortion(x, *rest)
         for scale in (1e-2, 1e-4):
             for y in x + scale * rng.normal(size=(20, m)):
-                # Within the floor of a kink, places and values are exact to 1e-7 or so.
+                # Within the floor of a kink, coordinates and values are exact to 1e-7 or so.
                 assert average_distortion(y, *rest) > value - 1e-7
         starts = [np.average(anchors[j], axis=0, weights=w), *anchors[j[j >= 0]]]
         if m == 1:

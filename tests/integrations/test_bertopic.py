@@ -120,11 +120,13 @@ def test_given_classes_pull_their_documents_together(corpus, n_seen):
 def test_documents_are_drawn_where_they_were_placed(fitted, corpus, n_seen):
     model, _ = fitted
     documents, _, embeddings = corpus
-    places = PreserveNeighbors(metric="cosine", random_state=0).fit_transform(embeddings[:n_seen])
-    figure = model.visualize_documents(documents[:n_seen], reduced_embeddings=places)
+    coordinates = PreserveNeighbors(metric="cosine", random_state=0).fit_transform(
+        embeddings[:n_seen]
+    )
+    figure = model.visualize_documents(documents[:n_seen], reduced_embeddings=coordinates)
     drawn = np.concatenate([np.c_[trace.x, trace.y] for trace in figure.data])
     # BERTopic writes the label of a topic over one of its documents
-    assert np.isin(places[:, 0], drawn[:, 0]).sum() >= n_seen - len(model.get_topics())
+    assert np.isin(coordinates[:, 0], drawn[:, 0]).sum() >= n_seen - len(model.get_topics())
 
 
 def test_preserve_distances_serves_as_well(corpus, n_seen):

@@ -56,9 +56,9 @@ def test_views_of_cells(cells):
     train, unseen = cells[:600], cells[600:]
     assert unseen.is_view
     estimator = PreserveNeighbors(random_state=0).fit(train.obsm["X_pca"])
-    places = estimator.transform(unseen.obsm["X_pca"])
-    assert type(places) is np.ndarray
-    np.testing.assert_array_equal(places, estimator.transform(cells.obsm["X_pca"][600:]))
+    coordinates = estimator.transform(unseen.obsm["X_pca"])
+    assert type(coordinates) is np.ndarray
+    np.testing.assert_array_equal(coordinates, estimator.transform(cells.obsm["X_pca"][600:]))
 
 
 def test_genes_dense_sparse_and_as_a_frame(cells):

@@ -24,9 +24,9 @@ def test_points_are_drawn_where_the_estimator_put_them(mapper, digits):
 def test_points_of_unseen_rows_and_another_metric(digits):
     X, _ = digits
     mapper = PreserveNeighbors(n_neighbors=10, metric="cosine", random_state=0).fit(X[:500])
-    places = mapper.transform(X[500:])
-    ax = umap.plot.points(mapper, points=places, values=X[500:].sum(axis=1), theme="fire")
-    np.testing.assert_allclose(ax.collections[0].get_offsets(), places)
+    coordinates = mapper.transform(X[500:])
+    ax = umap.plot.points(mapper, points=coordinates, values=X[500:].sum(axis=1), theme="fire")
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), coordinates)
     assert "metric=cosine" in ax.texts[0].get_text()
 
 

@@ -27,9 +27,9 @@ def test_fit_then_transform_unseen_rows(digits):
     X, y = digits
     visualizer = Manifold(manifold=PreserveNeighbors(random_state=0))
     visualizer.fit(X[:500], y[:500])
-    places = visualizer.transform(X[500:], y[500:])
+    coordinates = visualizer.transform(X[500:], y[500:])
     expected = PreserveNeighbors(random_state=0).fit(X[:500]).transform(X[500:])
-    np.testing.assert_array_equal(places, expected)
+    np.testing.assert_array_equal(coordinates, expected)
 
 
 def test_three_dimensions_and_no_target(digits):

@@ -156,7 +156,7 @@ class AllPairs:
 
     @property
     def has_kernel(self) -> bool:
-        """Whether `AllPairsObjective` can evaluate the function on this device."""
+        """Whether `AllPairsTerm` can evaluate the function on this device."""
         return self.device.type == "cpu" and self.function.kernel_parameters() is not None
 
     def to_callers_order(self, values: torch.Tensor) -> torch.Tensor:
@@ -164,7 +164,7 @@ class AllPairs:
         return values
 
 
-class AllPairsObjective:
+class AllPairsTerm:
     """Average distortion and gradient over all pairs, under a built-in function, on the CPU.
 
     Has the interface of :class:`~skmde.core.objectives.edge_term.Objective`, and gives the same

@@ -33,7 +33,7 @@ _PARTS = 1 << 26  # numbers in all pieces' gradients; wide embeddings get fewer 
 _SMALL = 1 << 14  # numbers; below it a sum of pieces is not worth sharing
 
 
-class Objective:
+class EdgeTerm:
     """The function to minimise, for embeddings of shape (n_items, n_components).
 
     Parameters

@@ -96,14 +96,14 @@ class SolverState:
         return cls(iteration, value, residual_norm, lambda: X)
 
     def in_units(
-        self, places: Callable[[torch.Tensor], torch.Tensor], value: float, norm: float
+        self, coordinates: Callable[[torch.Tensor], torch.Tensor], value: float, norm: float
     ) -> SolverState:
         """The same state in other units: a function of the embedding, and factors."""
         return SolverState(
             self.iteration,
             self.value * value,
             self.residual_norm * norm,
-            lambda: places(self._embedding()),
+            lambda: coordinates(self._embedding()),
         )
 
     @property
@@ -119,14 +119,14 @@ Callback = Callable[[SolverState], "bool | None"]
 
 def in_units(
     callbacks: Iterable[Callback],
-    places: Callable[[torch.Tensor], torch.Tensor],
+    coordinates: Callable[[torch.Tensor], torch.Tensor],
     value: float = 1.0,
     norm: float = 1.0,
 ) -> list[Callback]:
     """Callbacks that see states in other units; see :meth:`SolverState.in_units`."""
 
     def seeing(callback: Callback) -> Callback:
-        return lambda state: callback(state.in_units(places, value, norm))
+        return lambda state: callback(state.in_units(coordinates, value, norm))
 
     return [seeing(callback) for callback in callbacks]
 

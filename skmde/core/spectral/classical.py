@@ -17,7 +17,7 @@ import numpy as np
 
 from skmde._linalg.lobpcg import Space
 from skmde._linalg.signs import fix_signs
-from skmde.core.spectral.spectrum import QuadraticForm, bottom
+from skmde.core.spectral.spectrum import QuadraticForm, smallest_eigenpairs
 
 Matrix = np.ndarray
 
@@ -85,5 +85,7 @@ def _leading(B: Matrix, count: int, n_threads: int) -> tuple[Matrix, Matrix]:
         bound=float(np.abs(B).sum(axis=1).max()),
         precondition=lambda R: R,
     )
-    found = bottom(form, count, "auto", tol=None, max_iter=_MAX_ITER, n_threads=n_threads)
+    found = smallest_eigenpairs(
+        form, count, "auto", tol=None, max_iter=_MAX_ITER, n_threads=n_threads
+    )
     return -found.values, found.vectors

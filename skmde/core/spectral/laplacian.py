@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from skmde._linalg.signs import fix_signs
 from skmde._utils.jit import CONTRACT, jit
 from skmde._utils.threads import even_pieces, run_pieces
-from skmde.core.spectral.spectrum import QuadraticForm, bottom
+from skmde.core.spectral.spectrum import QuadraticForm, smallest_eigenpairs
 
 _ROWS = 4096  # rows of the Laplacian that a thread takes at a time
 
@@ -50,7 +50,9 @@ def laplacian_embedding(
         adjacency = adjacency - sp.diags_array(adjacency.diagonal(), format="csr")
     form, _ = laplacian_form(adjacency, n_threads=n_threads)
     kept = min(n_components, n - 1)
-    found = bottom(form, kept, "auto", tol=None, max_iter=max_iter, n_threads=n_threads)
+    found = smallest_eigenpairs(
+        form, kept, "auto", tol=None, max_iter=max_iter, n_threads=n_threads
+    )
     X = np.zeros((n, n_components), np.float32)
     X[:, :kept] = fix_signs(np.sqrt(n) * found.vectors.T)
     return X

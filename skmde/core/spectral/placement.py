@@ -76,7 +76,7 @@ def place_quadratic(
     anchors : ndarray of shape (n_anchors,), int
         Distinct items, one at least.
     values : ndarray of shape (n_anchors, m)
-        Their places.
+        Their coordinates.
     tol : float
         How far, relative to the extent of the anchors, a free item may be from the weighted mean of
         its neighbours.
@@ -111,12 +111,12 @@ def place_quadratic(
             "weights the problem may have no solution."
         )
     values = np.asarray(values, dtype=np.float64)
-    center, size, places = _units(values)
+    center, size, coordinates = _units(values)
     graph = _graph(edges, weights, n_items)
     loose, n_loose_parts = _loose(graph, anchors)
 
     X = np.zeros((n_items, values.shape[1]))
-    X[anchors] = places
+    X[anchors] = coordinates
     free = ~loose
     free[anchors] = False
     items = np.flatnonzero(free)
@@ -125,7 +125,7 @@ def place_quadratic(
         rows = graph[items]
         degrees = np.asarray(rows.sum(axis=1)).ravel()
         within = rows[:, items]
-        right = rows[:, anchors] @ places
+        right = rows[:, anchors] @ coordinates
         laplacian = (sp.diags_array(degrees) - within).tocsr()
         if max_steps is None:
             max_steps = int(np.clip(2 * items.size, _MIN_STEPS, _MAX_STEPS))
@@ -166,13 +166,13 @@ def _loose(graph: Any, anchors: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _units(values: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """Mean and extent of the anchors, and their places in these units."""
+    """Mean and extent of the anchors, and their coordinates in these units."""
     largest = float(np.abs(values).max()) or 1.0
     scaled = values / largest
     middle = scaled.mean(axis=0)
-    places = scaled - middle
-    extent = float(np.abs(places).max()) or 1.0
-    return largest * middle, largest * extent, places / extent
+    coordinates = scaled - middle
+    extent = float(np.abs(coordinates).max()) or 1.0
+    return largest * middle, largest * extent, coordinates / extent
 
 
 def _graph(edges: np.ndarray, weights: np.ndarray, n_items: int) -> Any:

@@ -100,7 +100,7 @@ class Spectrum:
     converged: bool
 
 
-def bottom(
+def smallest_eigenpairs(
     form: QuadraticForm,
     n_vectors: int,
     solver: str,
@@ -219,7 +219,7 @@ def _lanczos(form: QuadraticForm, n_vectors: int, tol: float, max_iter: int) -> 
             maxiter=max(1, max_iter // 10),
         )
     except ArpackNoConvergence:
-        found = bottom(form, n_vectors, "lobpcg", tol=tol, max_iter=max_iter)
+        found = smallest_eigenpairs(form, n_vectors, "lobpcg", tol=tol, max_iter=max_iter)
         return replace(found, n_iter=steps + found.n_iter)
     order = np.argsort(-values, kind="stable")
     values, vectors = form.bound - values[order], np.ascontiguousarray(columns.T[order])

@@ -332,7 +332,7 @@ def output_dtype(X):
 
 
 def as_output(values, X):
-    """Places in the dtype that an embedding of X has.
+    """Coordinates in the dtype that an embedding of X has.
 
     Raises
     ------

@@ -24,9 +24,9 @@ class GrowingMixin(InputMixin):
     def extend(self, X: Data) -> Self:
         """Add samples to the embedding; those that it has stay where they are.
 
-        The places of the further samples minimise the average distortion of all pairs that have
-        one of them, with the samples that were there anchored. Unlike in `transform`, they see each
-        other: a group of samples that has no like yet gets a region of its own. In the end the
+        The coordinates of the further samples minimise the average distortion of all pairs that
+        have one of them, with the samples that were there anchored. Unlike in `transform`, they see
+        each other: a group of samples that has no like yet gets a region of its own. In the end the
         estimator is as if fitted to all samples: `embedding_` has the rows of X below the old ones,
         which are the same to the last bit, and `transform` places samples among all.
 
@@ -92,7 +92,7 @@ class GrowingMixin(InputMixin):
             )
         return X
 
-    def _places_with(self, X):
+    def _coordinates_with(self, X):
         """Where a solve begins: old samples, and each further one as if it were the only one."""
         n = len(self.embedding_)
         if self._is_pair(X):
@@ -102,7 +102,7 @@ class GrowingMixin(InputMixin):
             X = X[:, :n]  # what each knows of the old ones
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            further = self._places(X)
+            further = self._coordinates(X)
         return np.concatenate([self.embedding_.astype(np.float64), further])
 
     def _joined(self, further):

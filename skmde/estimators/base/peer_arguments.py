@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skmde._utils.renamed_arguments import answering
+from skmde._utils.renamed_arguments import suggest_renamed
 
 # What t-SNE, UMAP, scikit-learn's manifold learners and PyMDE call it, and what does it here.
 _OURS = {
@@ -73,4 +73,4 @@ _NEEDLESS = {
     "unique": "equal samples are no special case",
 }
 
-names_ours = answering(_OURS, _NEEDLESS)
+suggest_peer_arguments = suggest_renamed(_OURS, _NEEDLESS)

@@ -1,7 +1,7 @@
 """The pairs of an anchored embedding: a graph of weights, or distances.
 
 Each class answers two questions for :class:`AnchoredMDE`: which pairs the fitted samples form, and
-where unseen samples go. A source of attraction (`WeightedPairs`, or `NeighborPairs` of
+where unseen samples go. A source of attraction (`AffinityPairs`, or `NeighborPairs` of
 ``_neighbor_pairs.py``) gives a graph of weights, and for unseen rows tables of fitted items and
 weights. `DistancePairs` gives original
 distances.
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from skmde._utils.known_rows import KnownRows
 from skmde._utils.rows import blocks_of_rows
 from skmde.core.placement.by_distances import place_by_distances
-from skmde.estimators.pairs.pair_weights import weighted_pairs
+from skmde.estimators.pairs.pair_weights import selected_pairs
 from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.pairs.sampling import all_edges
@@ -24,7 +24,7 @@ _MAX_PAIRS = 10_000_000
 _MAX_ANCHORS = 1000  # fitted samples that place an unseen one by distances
 
 
-class WeightedPairs:
+class AffinityPairs:
     """A graph whose entries are weights.
 
     Parameters
@@ -38,13 +38,13 @@ class WeightedPairs:
         self.graph, _ = as_adjacency(X, quantity="weight")
         self._known = KnownRows(X)
 
-    def settle(self):
+    def drop_training_state(self):
         """All of it is what further items need."""
 
     def extended(self, X):
         """The graph with further items, whose weights X holds, (q, n + q)."""
         _check_weights(X.data if sp.issparse(X) else X)
-        return WeightedPairs(with_further_rows(self.graph, X))
+        return AffinityPairs(with_further_rows(self.graph, X))
 
     def of_unseen(self, X):
         """Items joined to unseen rows, their weights, and the fitted row that each equals."""
@@ -70,7 +70,7 @@ class DistancePairs:
 
     Parameters
     ----------
-    originals : object of :mod:`skmde.estimators.pairs.distances`
+    source : object of :mod:`skmde.estimators.pairs.distances`
     max_distance : float or None
         Pairs farther apart are left out.
     rng : numpy.random.Generator
@@ -79,19 +79,19 @@ class DistancePairs:
 
     Attributes
     ----------
-    originals : object
+    source : object
     edges, distances : ndarrays of shape (p, 2) and (p,)
     labels : ndarray of shape (n,)
         Which samples are joined by a chain of pairs.
     """
 
-    def __init__(self, originals, max_distance, rng, first=0):
-        self.originals = originals
+    def __init__(self, source, max_distance, rng, first=0):
+        self.source = source
         if first:
-            pairs = originals.pairs_from(first, _MAX_PAIRS, rng)
+            pairs = source.pairs_from(first, _MAX_PAIRS, rng)
         else:
-            pairs, _ = weighted_pairs(originals, None, _MAX_PAIRS, rng)
-        n = originals.n_items
+            pairs, _ = selected_pairs(source, None, _MAX_PAIRS, rng)
+        n = source.n_items
         self.distances = pairs.distances.astype(np.float64)
         self.edges = all_edges(n) if pairs.edges is None else pairs.edges
         self._max_distance = np.inf if max_distance is None else max_distance
@@ -100,31 +100,31 @@ class DistancePairs:
         ones = np.ones(len(self.edges), np.int8)
         _, self.labels = connected_components(sp.csr_array((ones, self.edges.T), shape=(n, n)))
 
-    def settle(self, rng):
+    def drop_training_state(self, rng):
         """Choose the samples that place unseen ones, and keep only what further items need."""
-        self._anchors = self.originals.choose_anchors(_MAX_ANCHORS, rng)
+        self._anchors = self.source.choose_anchors(_MAX_ANCHORS, rng)
         self.edges = self.distances = self.labels = None
 
     def extended(self, X, rng):
         """The pairs of the fitted items and further ones that have one of these."""
-        originals, n = self.originals, self.originals.n_items
-        return DistancePairs(originals.extended(X), self._max_distance, rng, first=n)
+        source, n = self.source, self.source.n_items
+        return DistancePairs(source.extended(X), self._max_distance, rng, first=n)
 
     def place(self, X, embedding, loss, n_threads):
-        """Places of unseen samples, float64."""
+        """Coordinates of unseen samples, float64."""
         parts = blocks_of_rows(X, len(self._anchors))
         return np.concatenate([self._place(part, embedding, loss, n_threads) for part in parts])
 
     def _place(self, X, embedding, loss, n_threads):
-        D, twin = self.originals.of_unseen(X)
+        D, twin = self.source.of_unseen(X)
         D[self._max_distance < D] = np.inf
         same = twin >= 0
-        places = np.empty((len(D), embedding.shape[1]))
-        places[same] = embedding[twin[same]]
+        coordinates = np.empty((len(D), embedding.shape[1]))
+        coordinates[same] = embedding[twin[same]]
         if not same.all():
             anchors = embedding[self._anchors]
-            places[~same] = place_by_distances(anchors, D[~same], loss, n_threads=n_threads)
-        return places
+            coordinates[~same] = place_by_distances(anchors, D[~same], loss, n_threads=n_threads)
+        return coordinates
 
 
 def _check_weights(weights):

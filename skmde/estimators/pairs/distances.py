@@ -330,7 +330,7 @@ class NeighborPaths(GraphDistances):
         return D, twin
 
 
-def original_distances(
+def distance_source(
     X, metric, metric_params, n_neighbors, max_path_length, *, n_jobs, verbose, **search
 ):
     """The source of distances that `metric` and `n_neighbors` name.
@@ -353,7 +353,7 @@ def original_distances(
 
     Returns
     -------
-    originals : RowDistances, MatrixDistances, GraphDistances or NeighborPaths
+    source : RowDistances, MatrixDistances, GraphDistances or NeighborPaths
     """
     paths = {"n_jobs": n_jobs, "verbose": verbose}
     named = metric if isinstance(metric, str) else None
@@ -395,7 +395,7 @@ def _rows_of(matrix):
 
 
 def entries_at(matrix, rows, columns):
-    """Entries of a sparse matrix; scipy takes no empty lists of places."""
+    """Entries of a sparse matrix; scipy takes no empty lists of positions."""
     if len(rows) == 0:
         return np.empty(0)
     return np.asarray(matrix[rows, columns]).ravel()

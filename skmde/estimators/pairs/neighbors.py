@@ -59,7 +59,7 @@ class NeighborPairs:
     def _there(self):
         return self._tables.indices >= 0
 
-    def settle(self):
+    def drop_training_state(self):
         """Keep only what further rows need."""
         self.graph = None
 

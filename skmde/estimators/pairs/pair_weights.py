@@ -15,12 +15,12 @@ from skmde.preprocessing.pairs.sampling import all_edges
 _ALL_PATHS = 50_000_000
 
 
-def weighted_pairs(originals, pair_weights, max_pairs, rng):
+def selected_pairs(source, pair_weights, max_pairs, rng):
     """The pairs of a problem, and their weights.
 
     Parameters
     ----------
-    originals : RowDistances, MatrixDistances, GraphDistances or NeighborPaths
+    source : RowDistances, MatrixDistances, GraphDistances or NeighborPaths
     pair_weights : array-like or sparse matrix of shape (n, n), or None
         Pairs of weight 0 are left out.
     max_pairs : float
@@ -38,9 +38,9 @@ def weighted_pairs(originals, pair_weights, max_pairs, rng):
         If no pair is left.
     """
     if pair_weights is None:
-        pairs, weights = originals.pairs(max_pairs, rng), None
+        pairs, weights = source.pairs(max_pairs, rng), None
     else:
-        pairs, weights = _weighted(originals, pair_weights, max_pairs, rng)
+        pairs, weights = _weighted(source, pair_weights, max_pairs, rng)
     if len(pairs.distances) == 0:
         raise ValueError(
             "No pair of two samples has a distance and a weight above 0, so there is nothing to "
@@ -50,24 +50,24 @@ def weighted_pairs(originals, pair_weights, max_pairs, rng):
     return pairs, weights
 
 
-def _weighted(originals, pair_weights, max_pairs, rng):
-    n = originals.n_items
+def _weighted(source, pair_weights, max_pairs, rng):
+    n = source.n_items
     matrix = _checked_weights(pair_weights, n)
-    if isinstance(originals, RowDistances):
+    if isinstance(source, RowDistances):
         upper = sp.triu(matrix, 1, format="coo")
         kept = np.flatnonzero(upper.data > 0)
         if len(kept) > max_pairs:
             kept = kept[rng.choice(len(kept), int(max_pairs), replace=False, shuffle=False)]
             kept.sort()
         edges = np.stack([upper.row[kept], upper.col[kept]], axis=1).astype(np.int32)
-        pairs, weights = originals.of_pairs(edges), upper.data[kept]
+        pairs, weights = source.of_pairs(edges), upper.data[kept]
     else:
-        paths = isinstance(originals, GraphDistances)
+        paths = isinstance(source, GraphDistances)
         if not paths:
-            originals.restrict(matrix)
+            source.restrict(matrix)
         # Which pairs have a path is known after the search: draw from those with a weight then.
         few = n * (n - 1) // 2 <= _ALL_PATHS
-        pairs = originals.pairs(np.inf if paths and few else max_pairs, rng)
+        pairs = source.pairs(np.inf if paths and few else max_pairs, rng)
         edges = all_edges(n) if pairs.edges is None else pairs.edges
         weights = entries_at(matrix, edges[:, 0], edges[:, 1])
         kept = np.flatnonzero(weights > 0)

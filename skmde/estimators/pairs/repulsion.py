@@ -12,7 +12,7 @@ from skmde.preprocessing.pairs.sampling import all_edges, sample_dissimilar
 _MAX_PAIRS = 250_000_000
 
 
-def weighted_pairs(graph, repel, fraction, random_state):
+def signed_pairs(graph, repel, fraction, random_state):
     """The pairs that attract each other, then those that repel each other.
 
     Parameters

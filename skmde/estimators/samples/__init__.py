@@ -1,1 +1,1 @@
-"""What `fit` is given beside X: weights, labels, targets and places of samples."""
+"""What `fit` is given beside X: weights, labels, targets and coordinates of samples."""

@@ -9,15 +9,15 @@ from skmde.constraints import Anchored
 from skmde.estimators.samples.targets import dense_argument, is_missing
 
 
-def known_places(y, anchors, anchor_values, n_samples, n_components, name):
-    """The anchored items and their places.
+def known_coordinates(y, anchors, anchor_values, n_samples, n_components, name):
+    """The anchored items and their coordinates.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,) or (n_samples, m), or None
         The place of each item; a row of NaN for one that is free.
     anchors, anchor_values : array-likes of shape (n_anchors,) and (n_anchors, m), or None
-        The same as indices and places.
+        The same as indices and coordinates.
     n_samples : int
     n_components : int or None
         What m must be; None takes what is there.
@@ -33,12 +33,12 @@ def known_places(y, anchors, anchor_values, n_samples, n_components, name):
     Raises
     ------
     ValueError
-        If these are no places.
+        If these are no coordinates.
     """
     if anchors is None and anchor_values is None:
         anchors, values = _from_rows(y, n_samples, name)
     elif y is not None:
-        raise ValueError("Places are given twice, by y and by anchors; give one of the two.")
+        raise ValueError("Coordinates are given twice, by y and by anchors; give one of the two.")
     elif anchors is None or anchor_values is None:
         missing = "anchors" if anchors is None else "anchor_values"
         raise ValueError(f"anchors and anchor_values go together; {missing} is missing.")
@@ -47,7 +47,7 @@ def known_places(y, anchors, anchor_values, n_samples, n_components, name):
     check_magnitude(values, "y" if anchor_values is None else "anchor_values")
     if n_components is not None and values.shape[1] != n_components:
         raise ValueError(
-            f"n_components={n_components}, but the anchors have places with {values.shape[1]} "
+            f"n_components={n_components}, but the anchors have coordinates with {values.shape[1]} "
             "coordinates; give each as many, or leave n_components None."
         )
     return anchors, values
@@ -59,49 +59,53 @@ def _from_rows(y, n_samples, name):
             f"{name} requires y to be passed, but the target y is None. Give each sample a place, "
             "NaN if it has none; or pass anchors= and anchor_values=."
         )
-    places = dense_argument(y, "y", "use NaN for samples that have no place")
+    coordinates = dense_argument(y, "y", "use NaN for samples that have no place")
     try:
-        places = np.asarray(places)
-        if places.dtype.kind not in "fiubO":
-            raise TypeError(f"dtype {places.dtype}")
-        if places.dtype.kind == "O":
-            known = [np.nan if is_missing(value) else value for value in places.flat]
-            places = np.array(known, dtype=object).reshape(places.shape)
-        places = places.astype(np.float64)
+        coordinates = np.asarray(coordinates)
+        if coordinates.dtype.kind not in "fiubO":
+            raise TypeError(f"dtype {coordinates.dtype}")
+        if coordinates.dtype.kind == "O":
+            known = [np.nan if is_missing(value) else value for value in coordinates.flat]
+            coordinates = np.array(known, dtype=object).reshape(coordinates.shape)
+        coordinates = coordinates.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"y must hold places, which are numbers ({error}). For class labels use "
+            f"y must hold coordinates, which are numbers ({error}). For class labels use "
             "AnchoredClassifier."
         ) from error
-    if places.ndim == 1:
-        places = places[:, None]
-    if places.ndim != 2 or places.shape[1] == 0:
+    if coordinates.ndim == 1:
+        coordinates = coordinates[:, None]
+    if coordinates.ndim != 2 or coordinates.shape[1] == 0:
         raise ValueError(
             f"y must have shape (n_samples,) or (n_samples, n_components); got {np.shape(y)}."
         )
-    if len(places) != n_samples:
+    if len(coordinates) != n_samples:
         raise ValueError(
-            f"X and y have inconsistent numbers of samples: {n_samples} and {len(places)}. Rows "
+            f"X and y have inconsistent numbers of samples: {n_samples} and {len(coordinates)}. "
+            "Rows "
             "of y for free samples hold NaN."
         )
-    if np.isinf(places).any():
-        row = int(np.argmax(np.isinf(places).any(axis=1)))
+    if np.isinf(coordinates).any():
+        row = int(np.argmax(np.isinf(coordinates).any(axis=1)))
         raise ValueError(
-            f"y contains infinity: row {row} is {places[row].tolist()}. Mark free samples by NaN."
+            f"y contains infinity: row {row} is {coordinates[row].tolist()}. Mark free samples "
+            "by NaN."
         )
-    missing = np.isnan(places)
+    missing = np.isnan(coordinates)
     free = missing.all(axis=1)
     partly = missing.any(axis=1) & ~free
     if partly.any():
         row = int(np.argmax(partly))
         raise ValueError(
-            f"Row {row} of y is {places[row].tolist()}: a sample is free, all NaN, or has a "
+            f"Row {row} of y is {coordinates[row].tolist()}: a sample is free, all NaN, or has a "
             "place, no NaN."
         )
     if free.all():
-        raise ValueError("y contains NaN only, so no sample is anchored; give one or more places.")
+        raise ValueError(
+            "y contains NaN only, so no sample is anchored; give one or more coordinates."
+        )
     anchors = np.flatnonzero(~free)
-    return anchors, places[anchors]
+    return anchors, coordinates[anchors]
 
 
 def _from_indices(anchors, anchor_values, n_samples):

@@ -104,17 +104,17 @@ class CountedSamples:
         entries = graph.data, (self.items[graph.row], self.items[graph.col])
         return sp.csr_array(entries, shape=(self.n_samples, self.n_samples))
 
-    def spread(self, places):
-        """Places of these samples as places of all, the others at the mean."""
+    def spread(self, coordinates):
+        """Coordinates of these samples as coordinates of all, the others at the mean."""
         if self.items is None:
-            return places
-        shape = self.n_samples, places.shape[1]
-        if isinstance(places, torch.Tensor):
-            everywhere = places.new_empty(shape)
+            return coordinates
+        shape = self.n_samples, coordinates.shape[1]
+        if isinstance(coordinates, torch.Tensor):
+            everywhere = coordinates.new_empty(shape)
         else:
-            everywhere = np.empty(shape, places.dtype)
-        everywhere[:] = places.mean(0)
-        everywhere[self.items] = places
+            everywhere = np.empty(shape, coordinates.dtype)
+        everywhere[:] = coordinates.mean(0)
+        everywhere[self.items] = coordinates
         return everywhere
 
     def others(self, X):

@@ -1,4 +1,4 @@
-"""What callers give beside X, as arrays of numpy: places, labels, targets and weights.
+"""What callers give beside X, as arrays of numpy: coordinates, labels, targets and weights.
 
 numpy turns the numbers beside a string in a list to strings, ignores masks, and takes a sparse
 matrix for one object. None of these may pass unseen: NaN would become a class named "nan".

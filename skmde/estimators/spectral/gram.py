@@ -78,9 +78,9 @@ class GramProblem(QuadraticProblem):
         eigenvalues = eigenvalues / self.squared_unit
         K = K - self._column_means - K.mean(axis=1, keepdims=True) + self._mean
         usable = eigenvalues < 0
-        places = np.zeros((len(K), len(eigenvalues)))
-        places[:, usable] = (K @ embedding[:, usable]) / -eigenvalues[usable]
-        return places
+        coordinates = np.zeros((len(K), len(eigenvalues)))
+        coordinates[:, usable] = (K @ embedding[:, usable]) / -eigenvalues[usable]
+        return coordinates
 
 
 class KernelProblem(GramProblem):
@@ -143,8 +143,8 @@ class KernelProblem(GramProblem):
         return K
 
     def place(self, X, embedding, eigenvalues):
-        places = self.extend(self._products(X) / self._largest, embedding, eigenvalues)
-        return with_twins(places, self._known.find(X), embedding)
+        coordinates = self.extend(self._products(X) / self._largest, embedding, eigenvalues)
+        return with_twins(coordinates, self._known.find(X), embedding)
 
 
 class DistanceProblem(GramProblem):
@@ -152,16 +152,16 @@ class DistanceProblem(GramProblem):
 
     Parameters
     ----------
-    originals : object of :mod:`skmde.estimators.pairs.distances`
+    source : object of :mod:`skmde.estimators.pairs.distances`
     n_jobs : int or None
     """
 
-    def __init__(self, originals, n_jobs):
-        n = originals.n_items
+    def __init__(self, source, n_jobs):
+        n = source.n_items
         check_memory(n)
-        D = originals.from_items(np.arange(n))
-        originals.choose_anchors(n, np.random.default_rng(0))  # all of them, in order
-        self._originals = originals
+        D = source.from_items(np.arange(n))
+        source.choose_anchors(n, np.random.default_rng(0))  # all of them, in order
+        self._originals = source
         there = np.isfinite(D)
         # Units of the largest distance: squares are finite and not zero.
         self._unit = float(D.max(where=there, initial=0.0)) or 1.0
@@ -183,8 +183,8 @@ class DistanceProblem(GramProblem):
 
     def place(self, X, embedding, eigenvalues):
         D, twin = self._originals.of_unseen(X)
-        places = self.extend(self._inner(D), embedding, eigenvalues)
-        return with_twins(places, twin, embedding)
+        coordinates = self.extend(self._inner(D), embedding, eigenvalues)
+        return with_twins(coordinates, twin, embedding)
 
 
 class AllPaths(NeighborPaths):
@@ -218,10 +218,8 @@ class AllPaths(NeighborPaths):
 
 def distance_problem(X, precomputed, metric, metric_params, n_jobs):
     """Classical scaling of rows under a metric, or of given distances."""
-    originals = (
-        MatrixDistances(X) if precomputed else RowDistances(X, metric, metric_params, n_jobs)
-    )
-    return DistanceProblem(originals, n_jobs)
+    source = MatrixDistances(X) if precomputed else RowDistances(X, metric, metric_params, n_jobs)
+    return DistanceProblem(source, n_jobs)
 
 
 def check_memory(n):

@@ -69,7 +69,7 @@ class QuadraticProblem:
     graph = None
     squared_unit = 1.0
 
-    def settle(self):
+    def drop_training_state(self):
         """Forget what placing does not need."""
         self.form = self.separating = None
 
@@ -106,11 +106,11 @@ class LaplacianProblem(QuadraticProblem):
         mutual = distances <= self._neighbors.reach[indices]
         weights = np.where(there, 1.0 + mutual, 0.0)
         total = weights.sum(axis=1, keepdims=True)
-        places = np.zeros((len(indices), embedding.shape[1]))  # without neighbours: the mean
+        coordinates = np.zeros((len(indices), embedding.shape[1]))  # without neighbours: the mean
         for column in range(indices.shape[1]):
-            places += weights[:, [column]] * embedding[indices[:, column]]
-        places /= np.where(total > 0, total, 1.0)
-        return with_twins(places, twin, embedding)
+            coordinates += weights[:, [column]] * embedding[indices[:, column]]
+        coordinates /= np.where(total > 0, total, 1.0)
+        return with_twins(coordinates, twin, embedding)
 
 
 class GivenWeightsProblem(QuadraticProblem):
@@ -146,8 +146,8 @@ class GivenWeightsProblem(QuadraticProblem):
                 f"{total[wrong[0]]:.3g} ({wrong.size} such rows). It would be pushed away without "
                 "end; an unseen item needs weights whose sum is positive."
             )
-        places = (weights @ embedding) / np.where(size > 0, total, 1.0)[:, None]
-        return with_twins(places, twin, embedding)
+        coordinates = (weights @ embedding) / np.where(size > 0, total, 1.0)[:, None]
+        return with_twins(coordinates, twin, embedding)
 
 
 def graph_form(graph, n_components, normalized, n_jobs):
@@ -187,10 +187,10 @@ def lifted(vectors, divisors=None):
     return rows if divisors is None else rows / divisors
 
 
-def with_twins(places, twin, embedding):
+def with_twins(coordinates, twin, embedding):
     """Rows that are training items get their vectors."""
-    places[twin >= 0] = embedding[twin[twin >= 0]]
-    return places
+    coordinates[twin >= 0] = embedding[twin[twin >= 0]]
+    return coordinates
 
 
 def symmetric_weights(X):

@@ -2,7 +2,7 @@
 
 Each item is written as an affine combination of its neighbours, weights W, and
 L = (I - W)^T (I - W). Unseen items are placed by the same rule: the combination of their
-neighbours' places with the weights that reconstruct their rows. An item without neighbours has
+neighbours' coordinates with the weights that reconstruct their rows. An item without neighbours has
 nothing to be reconstructed from: its row of I - W is zero, and unseen, it is at the mean.
 
 What a problem object offers is said in :mod:`skmde.estimators.spectral.laplacian`.
@@ -115,10 +115,10 @@ class Reconstruction:
         """Vectors of unseen rows."""
         indices, _, twin = self._neighbors.of_unseen(X)
         weights = self._weights(self._scaling.apply(X, np.float64), indices)
-        places = np.zeros((len(indices), embedding.shape[1]))  # without neighbours: the mean
+        coordinates = np.zeros((len(indices), embedding.shape[1]))  # without neighbours: the mean
         for column in range(indices.shape[1]):
-            places += weights[:, [column]] * embedding[indices[:, column]]
-        return with_twins(places, twin, embedding)
+            coordinates += weights[:, [column]] * embedding[indices[:, column]]
+        return with_twins(coordinates, twin, embedding)
 
     def _weights(self, X, indices):
         """Weights of the neighbours; 0 where there is none, its index being -1."""

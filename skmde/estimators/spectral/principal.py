@@ -150,8 +150,8 @@ class PrincipalProblem(QuadraticProblem):
         self._projection *= np.where((signed * rows).sum(axis=0) < 0, -1.0, 1.0)[:, None]
         return signed.T
 
-    def settle(self):
-        super().settle()
+    def drop_training_state(self):
+        super().drop_training_state()
         self._X = None
 
     def _project(self, X):
@@ -168,6 +168,6 @@ class PrincipalProblem(QuadraticProblem):
         return out
 
     def place(self, X, embedding, eigenvalues):
-        places = np.zeros((X.shape[0], embedding.shape[1]))
-        places[:, : len(self._projection)] = self._project(X)
-        return places
+        coordinates = np.zeros((X.shape[0], embedding.shape[1]))
+        coordinates[:, : len(self._projection)] = self._project(X)
+        return coordinates

@@ -1,6 +1,6 @@
 """Where a solve with anchors begins, if not at the quadratic solution.
 
-Starts are in the units of the anchors' places, float64.
+Starts are in the units of the anchors' coordinates, float64.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def distance_start(pairs, problem, rng, n_threads):
     """
     labels = pairs.labels if pairs.labels.any() else None
     m = problem.values.shape[1]
-    X = filled_out(landmark_start(pairs.originals, labels, m, rng, n_threads), rng)
+    X = filled_out(landmark_start(pairs.source, labels, m, rng, n_threads), rng)
     if labels is None:
         return _laid_over(X, problem.anchors, problem.values)
     for part in range(labels.max() + 1):
@@ -42,7 +42,7 @@ def distance_start(pairs, problem, rng, n_threads):
     return X
 
 
-def random_start(problem, rng):
+def start_about_anchors(problem, rng):
     """Normal numbers about the mean of the anchors, as spread as they are, or as the distances."""
     center, m = problem.center, problem.values.shape[1]
     spread = np.abs(problem.values - center).max()

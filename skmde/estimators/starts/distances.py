@@ -12,12 +12,12 @@ _LENGTHS = 1 << 22  # distances from the landmarks to all items
 _SIZED_BY = 1 << 17  # pairs that a starting point's size is taken from
 
 
-def landmark_start(originals, labels, n_components, rng, n_threads):
+def landmark_start(source, labels, n_components, rng, n_threads):
     """Classical scaling from random landmarks, of each connected part by itself.
 
     Parameters
     ----------
-    originals : object of :mod:`skmde.estimators.pairs.distances`
+    source : object of :mod:`skmde.estimators.pairs.distances`
     labels : ndarray of shape (n,), int, or None
         The part of each item; None if there is one.
     n_components : int
@@ -30,7 +30,7 @@ def landmark_start(originals, labels, n_components, rng, n_threads):
     X : ndarray of shape (n, n_components), float64
         In units of the distances; several parts are side by side.
     """
-    n = originals.n_items
+    n = source.n_items
     X = np.zeros((n, n_components))
     parts = [np.arange(n)]
     if labels is not None:
@@ -41,7 +41,7 @@ def landmark_start(originals, labels, n_components, rng, n_threads):
             continue
         count = min(len(part), max(20, min(_LANDMARKS, _LENGTHS // n)))
         chosen = np.sort(rng.choice(len(part), count, replace=False, shuffle=False))
-        distances = originals.from_items(part[chosen])[:, part]
+        distances = source.from_items(part[chosen])[:, part]
         X[part] = landmark_mds(distances, chosen, n_components, n_threads=n_threads)
     return X if labels is None else pack_components(X, labels, rescale=False)
 

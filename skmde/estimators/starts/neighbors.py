@@ -103,7 +103,8 @@ def check_not_wild(start, *given):
     size = max(float(np.abs(numbers).max(initial=0.0)) for numbers in given)
     if largest > _WILD * (size or 1.0):
         raise ValueError(
-            f"init reaches as far as {largest:.3g}, but the distances or places that are given, "
+            f"init reaches as far as {largest:.3g}, but the distances or coordinates that are "
+            "given, "
             f"at most {size:.3g}; give a starting point of their size."
         )
 

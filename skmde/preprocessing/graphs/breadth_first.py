@@ -35,7 +35,7 @@ _PUSH_COST = 3  # of pushing along one edge, where pulling along one costs 1
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _BIT = np.argsort([(0x03F79D71B4CB0A89 << bit) % (1 << 64) >> 58 for bit in range(64)])
 
-# Places of the counters of a search
+# Coordinates of the counters of a search
 _REACHED, _OPEN, _WORK, _LEFT = range(4)
 
 

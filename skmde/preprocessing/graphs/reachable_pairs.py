@@ -95,10 +95,10 @@ class Kept:
         totals[sources] = counts
         moves = (np.cumsum(totals) - totals)[sources] - (np.cumsum(counts) - counts)
         for rows, pairs in _blocks(counts):
-            places = np.arange(pairs.start, pairs.stop) + np.repeat(moves[rows], counts[rows])
-            edges[places, 0] = np.repeat(sources[rows], counts[rows])
-            edges[places, 1] = self._targets[pairs]
-            distances[places] = self._lengths[pairs]
+            coordinates = np.arange(pairs.start, pairs.stop) + np.repeat(moves[rows], counts[rows])
+            edges[coordinates, 0] = np.repeat(sources[rows], counts[rows])
+            edges[coordinates, 1] = self._targets[pairs]
+            distances[coordinates] = self._lengths[pairs]
         return edges, distances
 
     def _shrink(self):

@@ -11,13 +11,13 @@ import numpy as np
 
 from skmde.preprocessing.neighbors.selection import sort_rows
 
-__all__ = ["WithZeroRows"]
+__all__ = ["SearchWithZeroRows"]
 
 # The squared Euclidean distance of unit vectors whose cosine distance is 1.
 _AT_ONE = 2.0
 
 
-class WithZeroRows:
+class SearchWithZeroRows:
     """A search over the rows with a direction, completed by those without.
 
     Parameters

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array
 
 from skmde._utils.random import private_generator
 from skmde.preprocessing.neighbors.backends.faiss import is_installed
-from skmde.preprocessing.neighbors.directions import WithZeroRows
+from skmde.preprocessing.neighbors.directions import SearchWithZeroRows
 from skmde.preprocessing.neighbors.metrics import (
     check_metric,
     euclidean_form,
@@ -138,7 +138,7 @@ class NeighborIndex:
         else:
             with_direction = rows[~zero] if zero.any() else rows
             inner = self._make_search(with_direction, seed) if with_direction.shape[0] else None
-            self._search = WithZeroRows(inner, zero)
+            self._search = SearchWithZeroRows(inner, zero)
         return self
 
     def kneighbors(self, X, k, exclude_self=False):
@@ -252,29 +252,29 @@ class NeighborIndex:
 
     def _make_search(self, rows, seed):
         if self.algorithm_ == "faiss":
-            from skmde.preprocessing.neighbors.backends.faiss import FaissLists, import_faiss
+            from skmde.preprocessing.neighbors.backends.faiss import FaissSearch, import_faiss
 
             import_faiss()
             if len(rows) >= _ENOUGH_FOR_FAISS:
-                return FaissLists(rows, min(self.n_neighbors, len(rows) - 1))
+                return FaissSearch(rows, min(self.n_neighbors, len(rows) - 1))
         if self.algorithm_ == "torch":
-            from skmde.preprocessing.neighbors.backends.torch import DeviceAllPairs
+            from skmde.preprocessing.neighbors.backends.torch import TorchSearch
 
-            return DeviceAllPairs(rows, self._device())
+            return TorchSearch(rows, self._device())
         metric = self.metric if self._form is None else "sqeuclidean"
         params = self.metric_params if self._form is None else None
         if self.algorithm_ == "pynndescent":
-            from skmde.preprocessing.neighbors.backends.descent import Descent
+            from skmde.preprocessing.neighbors.backends.descent import DescentSearch
 
-            return Descent(rows, metric, params, self.n_neighbors, seed)
+            return DescentSearch(rows, metric, params, self.n_neighbors, seed)
         if self._form is None:
-            from skmde.preprocessing.neighbors.backends.pairwise import AllPairsMetric
+            from skmde.preprocessing.neighbors.backends.pairwise import PairwiseSearch
 
-            return AllPairsMetric(rows, metric, params)
+            return PairwiseSearch(rows, metric, params)
         if sp.issparse(rows):
-            from skmde.preprocessing.neighbors.backends.pairwise import AllPairsSparse
+            from skmde.preprocessing.neighbors.backends.pairwise import PairwiseSparseSearch
 
-            return AllPairsSparse(rows)
-        from skmde.preprocessing.neighbors.backends.exact import AllPairs
+            return PairwiseSparseSearch(rows)
+        from skmde.preprocessing.neighbors.backends.exact import ExactSearch
 
-        return AllPairs(rows)
+        return ExactSearch(rows)

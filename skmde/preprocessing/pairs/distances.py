@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._utils.threads import run_rows
-from skmde.preprocessing.neighbors.backends.pairwise import AllPairsMetric, squared_differences
+from skmde.preprocessing.neighbors.backends.pairwise import PairwiseSearch, squared_differences
 from skmde.preprocessing.neighbors.index import check_rows, few_cells
 from skmde.preprocessing.neighbors.metrics import check_metric, euclidean_form, is_angular
 from skmde.preprocessing.neighbors.spaces import AngularSpace, MetricSpace, VectorSpace
@@ -114,7 +114,7 @@ class MetricDistances:
         self._rows, self._zero = self._space.rows(X)
         self._other = None
         if self._form is None:
-            self._other = AllPairsMetric(self._rows, self.metric, self.metric_params)
+            self._other = PairwiseSearch(self._rows, self.metric, self.metric_params)
         return self
 
     @property

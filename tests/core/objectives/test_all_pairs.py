@@ -6,8 +6,8 @@ import torch
 
 from skmde import MDE, Constraint
 from skmde.core.objectives import all_pairs as all_pairs_module
-from skmde.core.objectives.all_pairs import AllPairs, AllPairsObjective
-from skmde.core.objectives.edge_term import Objective
+from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
+from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.objectives.edges import EdgeList
 from skmde.functions.registry import resolve_loss, resolve_penalty
 from skmde.losses import LOSSES
@@ -21,8 +21,8 @@ def both(n, m, distortion, dtype=torch.float64, n_threads=1, **arguments):
     assert isinstance(pairs, AllPairs) and pairs.has_kernel
     listed = EdgeList.build(all_edges(n), n, distortion, dtype=dtype, **arguments)
     return (
-        AllPairsObjective(pairs, m, dtype=dtype, n_threads=n_threads),
-        Objective(listed, n, m, dtype=dtype, n_threads=n_threads),
+        AllPairsTerm(pairs, m, dtype=dtype, n_threads=n_threads),
+        EdgeTerm(listed, n, m, dtype=dtype, n_threads=n_threads),
     )
 
 
@@ -81,7 +81,7 @@ def test_coincident_and_distant_items_are_finite():
     X[25:] = 1e9
     for name in LOSSES:
         pairs = AllPairs.build(50, name, deviations=np.full(1225, 2.0))
-        value, gradient = AllPairsObjective(pairs, 2, dtype=torch.float32).value_and_gradient(X)
+        value, gradient = AllPairsTerm(pairs, 2, dtype=torch.float32).value_and_gradient(X)
         assert np.isfinite(value) and torch.isfinite(gradient).all()
 
 
@@ -94,7 +94,7 @@ def test_bits_do_not_depend_on_threads(n_threads, monkeypatch):
     pairs = AllPairs.build(300, "absolute", deviations=deviations)
     answers = []
     for threads in (1, n_threads, n_threads):
-        objective = AllPairsObjective(pairs, 2, dtype=torch.float32, n_threads=threads)
+        objective = AllPairsTerm(pairs, 2, dtype=torch.float32, n_threads=threads)
         answers += [objective.value_and_gradient(X), objective.value_and_gradient(X)]
     for value, gradient in answers:
         assert value == answers[0][0]

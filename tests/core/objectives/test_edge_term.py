@@ -8,7 +8,7 @@ from kernel_cases import LOSSES, PENALTIES
 
 from skmde import losses, penalties
 from skmde.core.objectives import edge_term as objective_module
-from skmde.core.objectives.edge_term import Objective, distances, distortions
+from skmde.core.objectives.edge_term import EdgeTerm, distances, distortions
 from skmde.core.objectives.edges import EdgeList
 from skmde.functions.base import Loss
 
@@ -22,7 +22,7 @@ def random_edges(rng, n=N, p=200):
 
 def make(edges, distortion, m, *, dtype=torch.float64, n=N, n_threads=1, **arguments):
     edge_list = EdgeList.build(edges, n, distortion, dtype=dtype, **arguments)
-    return Objective(edge_list, n, m, dtype=dtype, n_threads=n_threads)
+    return EdgeTerm(edge_list, n, m, dtype=dtype, n_threads=n_threads)
 
 
 def central_differences(function, X, h=1e-6):
@@ -274,7 +274,7 @@ def test_bits_of_the_torch_path_do_not_depend_on_torchs_threads(function, is_los
     extra = {"deviations": delta} if is_loss else {}
     X = torch.from_numpy(rng.normal(size=(n, 2)).astype(np.float32))
     edge_list = EdgeList.build(edges, n, function, weights=w, **extra)
-    problem = on_the_torch_path(Objective(edge_list, n, 2))
+    problem = on_the_torch_path(EdgeTerm(edge_list, n, 2))
     before = torch.get_num_threads()
     results = []
     try:

@@ -36,10 +36,14 @@ def no_warnings():
 
 
 def scene(m, q=20, n=15, noise=0.0, seed=0):
-    """Anchors, places, and distances between them that may be wrong by 100 noise percent or so."""
+    """Anchors, points, and distances between them that are wrong by about 100 noise percent."""
     rng = np.random.default_rng(seed)
-    anchors, places = rng.normal(size=(n, m)), rng.normal(size=(q, m))
-    return anchors, places, cdist(places, anchors) * np.exp(noise * rng.normal(size=(q, n)))
+    anchors, coordinates = rng.normal(size=(n, m)), rng.normal(size=(q, m))
+    return (
+        anchors,
+        coordinates,
+        cdist(coordinates, anchors) * np.exp(noise * rng.normal(size=(q, n))),
+    )
 
 
 def average_loss(x, anchors, deviations, loss):
@@ -51,19 +55,19 @@ def average_loss(x, anchors, deviations, loss):
 @pytest.mark.parametrize("m", [1, 2, 3, 5])
 @pytest.mark.parametrize("loss", EVERY_LOSS, ids=label)
 def test_places_are_recovered_from_their_distances(loss, m):
-    anchors, places, deviations = scene(m)
+    anchors, coordinates, deviations = scene(m)
     X = place_by_distances(anchors, deviations, loss)
     assert X.dtype == np.float64
-    np.testing.assert_allclose(X, places, atol=1e-9)
+    np.testing.assert_allclose(X, coordinates, atol=1e-9)
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
 @pytest.mark.parametrize("loss", EVERY_LOSS, ids=label)
 def test_minima_are_as_good_as_those_from_many_starts(loss, m):
-    anchors, places, deviations = scene(m, q=20, n=6, noise=0.3, seed=1)
+    anchors, coordinates, deviations = scene(m, q=20, n=6, noise=0.3, seed=1)
     X = place_by_distances(anchors, deviations, loss)
     worse = 0
-    for x, place, delta in zip(X, places, deviations, strict=True):
+    for x, place, delta in zip(X, coordinates, deviations, strict=True):
         value = average_loss(x, anchors, delta, loss)
         options = {"xatol": 1e-5, "fatol": 1e-8, "maxiter": 150}
         others = [
@@ -162,10 +166,10 @@ def test_weights_count_as_often_as_they_say():
 @pytest.mark.parametrize("loss", [*LOSSES, PowerLoss(1.5), "sammon"], ids=label)
 @pytest.mark.parametrize("exponent", [-66, 66])
 def test_lengths_may_be_of_any_size(loss, exponent):
-    anchors, places, deviations = scene(2)
+    anchors, coordinates, deviations = scene(2)
     scale = 2.0**exponent  # about 1e-20 and 1e20
     X = place_by_distances(anchors * scale, deviations * scale, loss)
-    np.testing.assert_allclose(X / scale, places, atol=1e-9)
+    np.testing.assert_allclose(X / scale, coordinates, atol=1e-9)
     noisy = scene(2, noise=0.3)[2]
     if loss not in ("huber", "logistic"):  # which have a length of their own
         X = place_by_distances(anchors * scale, noisy * scale, loss)
@@ -219,27 +223,27 @@ def test_one_anchor_and_anchors_in_one_place(loss, m):
 @pytest.mark.parametrize("loss", EVERY_LOSS, ids=label)
 def test_off_a_line_of_anchors_either_side_fits(loss):
     line = np.linspace(0.0, 3.0, 6)[:, None] * [1.0, 2.0] + [0.5, 0.0]
-    places = np.array([[0.0, 1.0], [3.0, -1.0], [line[2, 0], line[2, 1]]])
-    deviations = cdist(places, line)
+    coordinates = np.array([[0.0, 1.0], [3.0, -1.0], [line[2, 0], line[2, 1]]])
+    deviations = cdist(coordinates, line)
     X = place_by_distances(line, deviations, loss)
     np.testing.assert_allclose(cdist(X, line), deviations, atol=1e-6)
 
 
 @pytest.mark.parametrize("loss", ["absolute", "huber"])
 def test_a_few_wrong_distances_do_no_harm_to_a_robust_loss(loss):
-    anchors, places, deviations = scene(2, n=100)
+    anchors, coordinates, deviations = scene(2, n=100)
     deviations[:, ::10] *= 5.0
     X = place_by_distances(anchors, deviations, HuberLoss(1e-3) if loss == "huber" else loss)
-    np.testing.assert_allclose(X, places, atol=1e-6 if loss == "absolute" else 1e-2)
+    np.testing.assert_allclose(X, coordinates, atol=1e-6 if loss == "absolute" else 1e-2)
 
 
 def test_the_embedding_may_be_anywhere_and_inputs_are_left_alone():
-    anchors, places, deviations = scene(2)
+    anchors, coordinates, deviations = scene(2)
     given = (anchors + 1e5).astype(np.float32), deviations.astype(np.float32), np.ones((20, 15))
     given[1].flags.writeable = given[0].flags.writeable = given[2].flags.writeable = False
     before = np.random.get_state()[1].copy(), torch.random.get_rng_state()
     X = place_by_distances(given[0], given[1], "absolute", given[2])
-    np.testing.assert_allclose(X - 1e5, places, atol=0.1)
+    np.testing.assert_allclose(X - 1e5, coordinates, atol=0.1)
     np.testing.assert_array_equal(np.random.get_state()[1], before[0])
     assert torch.equal(torch.random.get_rng_state(), before[1])
     lists = place_by_distances([[0.0], [1.0]], [[0.25, 0.75]], "squared")

@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 
 from skmde._linalg.lobpcg import Space
 from skmde._linalg.signs import fix_signs
-from skmde.core.spectral.spectrum import QuadraticForm, _Orthonormal, bottom
+from skmde.core.spectral.spectrum import QuadraticForm, _Orthonormal, smallest_eigenpairs
 
 SOLVERS = ["auto", "dense", "lanczos", "lobpcg", "lbfgs"]
 
@@ -32,7 +32,7 @@ def random_form(n, c, rng, low=-1.0):
 @pytest.mark.parametrize(("n", "c"), [(20, 1), (120, 1), (120, 3), (120, 0)])
 def test_eigenvectors_are_those_of_lapack(solver, n, c):
     form, values, vectors = random_form(n, c, np.random.default_rng(n + c))
-    found = bottom(form, 3, solver, tol=1e-9, max_iter=2000)
+    found = smallest_eigenpairs(form, 3, solver, tol=1e-9, max_iter=2000)
     assert found.converged
     np.testing.assert_allclose(found.values, values[:3], rtol=1e-8)
     np.testing.assert_allclose(np.abs(found.vectors @ vectors[:, :3]), np.eye(3), atol=1e-5)
@@ -50,20 +50,20 @@ def test_zero_form_ends_at_once(solver):
         bound=0.0,
         precondition=lambda R: R,
     )
-    found = bottom(form, 2, solver, tol=1e-7, max_iter=50)
+    found = smallest_eigenpairs(form, 2, solver, tol=1e-7, max_iter=50)
     np.testing.assert_allclose(found.values, 0, atol=1e-12)
     np.testing.assert_allclose(found.vectors @ found.vectors.T, np.eye(2), atol=1e-8)
 
 
 def test_no_vectors_wanted():
     form, _, _ = random_form(30, 1, np.random.default_rng(0))
-    assert bottom(form, 0, "auto", tol=1e-7, max_iter=5).vectors.shape == (0, 30)
+    assert smallest_eigenpairs(form, 0, "auto", tol=1e-7, max_iter=5).vectors.shape == (0, 30)
 
 
 @pytest.mark.parametrize("solver", ["lobpcg", "lbfgs"])
 def test_too_few_steps_are_reported(solver):
     form, _, _ = random_form(200, 1, np.random.default_rng(1))
-    found = bottom(form, 2, solver, tol=1e-12, max_iter=2)
+    found = smallest_eigenpairs(form, 2, solver, tol=1e-12, max_iter=2)
     assert not found.converged
     assert found.n_iter == 2
     np.testing.assert_allclose(found.vectors @ found.vectors.T, np.eye(2), atol=1e-8)
@@ -72,7 +72,7 @@ def test_too_few_steps_are_reported(solver):
 def test_lanczos_without_enough_steps_goes_on_with_lobpcg():
     form, values, _ = random_form(400, 1, np.random.default_rng(2))
     # gaps so small that ten restarts are too few
-    found = bottom(form, 6, "lanczos", tol=1e-13, max_iter=10)
+    found = smallest_eigenpairs(form, 6, "lanczos", tol=1e-13, max_iter=10)
     assert found.values.shape == (6,)
     np.testing.assert_allclose(found.values[:4], values[:4], rtol=1e-3)
 
@@ -89,7 +89,8 @@ def test_same_bits_for_any_number_of_threads(solver):
         precondition=lambda R: R / diagonal,
     )
     first, *others = (
-        bottom(form, 2, solver, tol=1e-3, max_iter=60, n_threads=k).vectors for k in (1, 2, 4)
+        smallest_eigenpairs(form, 2, solver, tol=1e-3, max_iter=60, n_threads=k).vectors
+        for k in (1, 2, 4)
     )
     assert all((first == other).all() for other in others)
 

@@ -99,12 +99,12 @@ def test_the_constraint_holds_for_those_that_count():
     np.testing.assert_allclose(standardized.T @ standardized / KEPT.sum(), np.eye(2), atol=1e-5)
     # an anchor is where it is told, whatever it weighs
     anchors = np.array([np.flatnonzero(KEPT)[3], np.flatnonzero(~KEPT)[5]])
-    places = np.array([[5.0, 1.0 / 3.0], [-0.1, 2.0]])
-    estimator = fit(constraint=Anchored(anchors, places))
-    np.testing.assert_array_equal(estimator.embedding_[anchors], places)
+    coordinates = np.array([[5.0, 1.0 / 3.0], [-0.1, 2.0]])
+    estimator = fit(constraint=Anchored(anchors, coordinates))
+    np.testing.assert_array_equal(estimator.embedding_[anchors], coordinates)
     assert np.isfinite(estimator.embedding_).all()
     with pytest.raises(ValueError, match="item 300"):
-        fit(constraint=Anchored([3, 300], places))
+        fit(constraint=Anchored([3, 300], coordinates))
 
 
 def test_callbacks_see_a_row_for_each_sample():

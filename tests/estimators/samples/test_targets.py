@@ -127,7 +127,7 @@ FITS = {
     "numbers": lambda values: PreserveNeighbors(target_weight=1.0, max_iter=2).fit(
         X, values + 0.5 if isinstance(values, np.ndarray) else values
     ),
-    "places": lambda values: AnchoredMDE().fit(X, values),
+    "coordinates": lambda values: AnchoredMDE().fit(X, values),
     "sample_weight": lambda values: PreserveNeighbors(max_iter=2).fit(X, sample_weight=values + 1),
     "anchors": lambda values: AnchoredMDE().fit(X, anchors=[*range(60)], anchor_values=values),
     "score": lambda values: classifier(TRUTH).score(X, values),
@@ -172,7 +172,7 @@ def test_sparse_weights_of_samples_are_refused():
         PreserveNeighbors().fit(X, sample_weight=weights)
 
 
-# Places
+# Coordinates
 
 
 @pytest.mark.parametrize("mark", [pd.NA, None, np.nan], ids=repr)
@@ -186,7 +186,7 @@ def test_marks_of_places_that_are_not_known(convert, mark):
     np.testing.assert_array_equal(found.embedding_, wanted.embedding_)
 
 
-def test_types_of_pandas_for_missing_places():
+def test_types_of_pandas_for_missing_coordinates():
     series = pd.Series(TRUTH).astype("Int64").where(~UNKNOWN)
     found = AnchoredMDE().fit(X, series)
     np.testing.assert_array_equal(found.anchors_, np.flatnonzero(~UNKNOWN))

@@ -65,10 +65,10 @@ def test_with_distances_that_are_not_euclidean_it_is_classical_scaling(n):
 @pytest.mark.parametrize("m", [1, 2, 3])
 def test_points_of_m_dimensions_are_found_exactly_from_few_landmarks(m):
     points = rng().standard_normal((1000, m)) * [3.0, 2.0, 1.0][:m]
-    originals = Distances(cdist(points, points))
-    X = landmark_start(originals, None, m, rng(), 1)
-    assert len(originals.asked) == 1
-    assert len(np.unique(originals.asked[0])) < 1000
+    source = Distances(cdist(points, points))
+    X = landmark_start(source, None, m, rng(), 1)
+    assert len(source.asked) == 1
+    assert len(np.unique(source.asked[0])) < 1000
     np.testing.assert_allclose(pdist(X), pdist(points), atol=1e-5)
     np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=1e-12)
 
@@ -111,23 +111,23 @@ def test_every_part_is_laid_out_by_itself(sizes):
 def test_landmarks_of_large_parts_are_few_and_seeded():
     points = rng().standard_normal((900, 3))
     labels = (np.arange(900) % 3 == 0).astype(int)
-    originals = Distances(cdist(points, points))
-    first = landmark_start(originals, labels, 2, rng(), 1)
-    for part, asked in enumerate(originals.asked):
+    source = Distances(cdist(points, points))
+    first = landmark_start(source, labels, 2, rng(), 1)
+    for part, asked in enumerate(source.asked):
         assert len(np.unique(asked)) == len(asked) <= 300
         assert (labels[asked] == part).all()
-    again = landmark_start(originals, labels, 2, rng(), 2)
+    again = landmark_start(source, labels, 2, rng(), 2)
     np.testing.assert_array_equal(again, first)
-    other = landmark_start(originals, labels, 2, np.random.default_rng(1), 1)
+    other = landmark_start(source, labels, 2, np.random.default_rng(1), 1)
     assert not np.array_equal(other, first)
 
 
 def test_rows_of_data_are_laid_out_like_their_distances():
     points = rng().standard_normal((45, 5))
-    originals = RowDistances(points, "manhattan", None, None)
+    source = RowDistances(points, "manhattan", None, None)
     D = cdist(points, points, "cityblock")
     np.testing.assert_allclose(
-        landmark_start(originals, None, 2, rng(), 1),
+        landmark_start(source, None, 2, rng(), 1),
         landmark_start(Distances(D), None, 2, rng(), 1),
         atol=1e-9,
     )

@@ -60,7 +60,7 @@ def test_old_rows_are_searched_anew_only_where_it_pays(monkeypatch):
     assert isinstance(index, NeighborIndex)
 
 
-def test_copies_keep_their_order_and_few_rows_leave_places():
+def test_copies_keep_their_order_and_few_rows_leave_coordinates():
     rows = np.repeat(X[:2], 3, axis=0)
     options = search()
     first = nearest_neighbors(rows[:4], 3, **options)

@@ -286,7 +286,7 @@ def test_auto_without_faiss_is_exact_until_pynndescent_is_quicker(cloud, monkeyp
     monkeypatch.setattr("skmde.preprocessing.neighbors.index._CHEAP_EUCLIDEAN", 1e6)
     assert NeighborIndex().fit(cloud).algorithm_ == "exact"
     monkeypatch.setattr("skmde.preprocessing.neighbors.index._AS_SLOW_AS_COMPILING", 1e6)
-    monkeypatch.setattr(f"{BACKENDS}.descent.Descent", lambda *args: None)
+    monkeypatch.setattr(f"{BACKENDS}.descent.DescentSearch", lambda *args: None)
     assert NeighborIndex().fit(cloud).algorithm_ == "pynndescent"
     with pytest.raises(ImportError, match="skmde\\[faiss\\]"):
         NeighborIndex(algorithm="faiss").fit(cloud)
@@ -304,7 +304,7 @@ def test_auto_without_faiss_is_exact_until_pynndescent_is_quicker(cloud, monkeyp
 def test_auto_takes_pynndescent_for_many_rows_and_its_metrics(metric, chosen, cloud, monkeypatch):
     monkeypatch.setattr("skmde.preprocessing.neighbors.index._CHEAP_OTHER", 1e6)
     monkeypatch.setattr("skmde.preprocessing.neighbors.index._CHEAP_CALLABLE", 1e3)
-    monkeypatch.setattr(f"{BACKENDS}.descent.Descent", lambda *args: None)
+    monkeypatch.setattr(f"{BACKENDS}.descent.DescentSearch", lambda *args: None)
     assert NeighborIndex(metric=metric).fit(cloud[:500]).algorithm_ == chosen
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from skmde.preprocessing.neighbors.backends.base import RowSearch
 from skmde.preprocessing.neighbors.selection import drop_self, sort_rows
 
-__all__ = ["Descent"]
+__all__ = ["DescentSearch"]
 
 # numba's own threads serve one caller at a time, and so does an index.
 _LOCK = threading.Lock()
@@ -58,7 +58,7 @@ def _ordered_params(metric, metric_params, sparse):
     }
 
 
-class Descent(RowSearch):
+class DescentSearch(RowSearch):
     """An index of pynndescent.
 
     Parameters

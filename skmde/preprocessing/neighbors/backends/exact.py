@@ -14,13 +14,13 @@ import numpy as np
 from skmde._utils.threads import run_rows
 from skmde.preprocessing.neighbors.backends.base import RowSearch
 
-__all__ = ["AllPairs"]
+__all__ = ["ExactSearch"]
 
 # Large pieces share reads of the rows; small ones let few queries use several threads.
 _PIECE, _SMALL_PIECE = 256, 32
 
 
-class AllPairs(RowSearch):
+class ExactSearch(RowSearch):
     """All rows, to be compared with every query.
 
     Parameters

@@ -18,9 +18,9 @@ import os
 import numpy as np
 
 from skmde.preprocessing.neighbors.backends.base import RowSearch, nearest_candidates
-from skmde.preprocessing.neighbors.backends.exact import AllPairs
+from skmde.preprocessing.neighbors.backends.exact import ExactSearch
 
-__all__ = ["FaissLists", "is_installed"]
+__all__ = ["FaissSearch", "is_installed"]
 
 _MAX_DIRECTIONS = 64
 _SAMPLE = 4096  # rows that the principal directions are learnt from
@@ -38,7 +38,7 @@ _BLOCK = 4096
 _SEED = 1234
 
 
-class FaissLists(RowSearch):
+class FaissSearch(RowSearch):
     """An inverted-list index over float32 rows.
 
     Parameters
@@ -73,7 +73,7 @@ class FaissLists(RowSearch):
         n = len(self.rows)
         checked = np.arange(0, n, max(1, n // _N_CHECKED), dtype=np.int32)
         queries = self.rows[checked]
-        truth, _ = AllPairs(self.rows).search(queries, k, checked, None)
+        truth, _ = ExactSearch(self.rows).search(queries, k, checked, None)
         visited = max(_MIN_VISITED, self._index.nlist // _SHARE_VISITED)
         for effort in _EFFORTS:
             self._index.nprobe = min(visited * effort, self._index.nlist)
@@ -117,7 +117,7 @@ class FaissLists(RowSearch):
         # Where the lists visited hold too few rows, all rows are compared.
         few = np.flatnonzero(indices[:, -1] < 0)
         if few.size:
-            everyone = AllPairs(self.rows)
+            everyone = ExactSearch(self.rows)
             indices[few], squared[few] = everyone.search(queries[few], k, exclude[few], n_jobs)
         return indices, squared
 

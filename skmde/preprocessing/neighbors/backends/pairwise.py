@@ -11,7 +11,7 @@ from skmde.preprocessing.neighbors.backends.base import RowSearch
 from skmde.preprocessing.neighbors.metrics import for_sklearn
 from skmde.preprocessing.neighbors.selection import nearest_columns, nearest_stored
 
-__all__ = ["AllPairsMetric", "AllPairsSparse", "squared_differences"]
+__all__ = ["PairwiseSearch", "PairwiseSparseSearch", "squared_differences"]
 
 _BLOCK_ENTRIES = 1 << 20
 
@@ -39,7 +39,7 @@ def _fitted_params(X, metric, metric_params):
     return params
 
 
-class AllPairsMetric(RowSearch):
+class PairwiseSearch(RowSearch):
     """All rows, to be compared with every query under one of scikit-learn's metrics.
 
     Parameters
@@ -108,7 +108,7 @@ class AllPairsMetric(RowSearch):
         return 0.0
 
 
-class AllPairsSparse(RowSearch):
+class PairwiseSparseSearch(RowSearch):
     """Exact Euclidean neighbours of sparse rows that are too wide to be made dense.
 
     A matrix product finds the candidates, up to its rounding; their distances are then taken

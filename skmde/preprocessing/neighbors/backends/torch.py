@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from skmde.preprocessing.neighbors.backends.base import RowSearch, nearest_candidates
-from skmde.preprocessing.neighbors.backends.exact import AllPairs
+from skmde.preprocessing.neighbors.backends.exact import ExactSearch
 
-__all__ = ["DeviceAllPairs"]
+__all__ = ["TorchSearch"]
 
 _BLOCK_ENTRIES = (1 << 22, 1 << 26)  # of a block of scores, on the CPU and elsewhere
 # Products of queries, rows and features up to which the CPU answers sooner than data can travel.
@@ -21,7 +21,7 @@ _SPARE = 16
 _REACH = 1e15  # squares of float32 overflow beyond 1e19
 
 
-class DeviceAllPairs(RowSearch):
+class TorchSearch(RowSearch):
     """All rows, to be compared with every query on a torch device.
 
     Parameters
@@ -39,7 +39,7 @@ class DeviceAllPairs(RowSearch):
     def search(self, queries, k, exclude, n_jobs):
         """The nearest rows of each query; see `RowSearch`."""
         if len(queries) * self.rows.size <= _FEW:
-            return AllPairs(self.rows).search(queries, k, exclude, n_jobs)
+            return ExactSearch(self.rows).search(queries, k, exclude, n_jobs)
         queries = np.ascontiguousarray(queries, self.rows.dtype)
         candidates = self._candidates(queries, min(k + _SPARE, len(self.rows)), exclude)
         nothing = np.zeros(candidates.shape, np.float32)  # no bound is known
