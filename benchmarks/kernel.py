@@ -34,6 +34,7 @@ import torch
 from scipy.spatial import cKDTree
 
 from skmde._utils.threads import run_pieces
+from skmde.core.kernels.backend import CompiledBackend, edge_pieces, row_pieces
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.objectives.edges import EdgeList
@@ -176,7 +177,7 @@ def mover(objective: EdgeTerm, X: torch.Tensor, n_threads: int) -> Callable[[], 
     """A call that moves the memory which the objective moves."""
     edges = objective.edges
     x, i, j, w = (t.numpy() for t in (X, edges.i, edges.j, edges.weights))
-    cuts = [(start, stop) for *_, start, stop, _ in objective._pieces]
+    cuts = [(start, stop) for _, start, stop in edge_pieces([len(edges)], X.numel())]
     if edges.deviations is None:
         return in_pieces(lambda *cut: move(x, i, j, w, *cut), cuts, x.shape, x.dtype, n_threads)
     t = edges.deviations.numpy()
@@ -231,7 +232,7 @@ def measure(
     """Nanoseconds per edge of the objective with its gradient, and of moving the memory."""
     dtype = getattr(torch, args.dtype)
     X = problem.embedding(m, dtype)
-    objective = EdgeTerm(edges, problem.n_items, m, dtype=dtype, n_threads=n_threads)
+    objective = EdgeTerm(edges, problem.n_items, m, dtype=dtype, backend=CompiledBackend(n_threads))
     calls = [lambda: objective.value_and_gradient(X), mover(objective, X, n_threads)]
     repeat = args.repeat if m < 50 else max(3, args.repeat // 3)
     return per_pair(calls, len(edges), repeat)
@@ -291,7 +292,9 @@ def sampled_losses(args: argparse.Namespace) -> list[dict[str, Any]]:
     for loss in DISTANCE_LOSSES:
         edges = EdgeList.build(pairs, args.n_items, loss, deviations=deviations, dtype=dtype)
         for n_threads in sorted({1, args.threads}):
-            objective = EdgeTerm(edges, args.n_items, 2, dtype=dtype, n_threads=n_threads)
+            objective = EdgeTerm(
+                edges, args.n_items, 2, dtype=dtype, backend=CompiledBackend(n_threads)
+            )
             calls = [partial(objective.value_and_gradient, X), mover(objective, X, n_threads)]
             figures = per_pair(calls, len(pairs), args.repeat)
             rows.append({"loss": loss, "n_pairs": len(pairs), "threads": n_threads, **figures})
@@ -314,8 +317,10 @@ def dense_losses(args: argparse.Namespace) -> list[dict[str, Any]]:
             assert isinstance(pairs, AllPairs)
             move_one = partial(move_triangle, columns, pairs.deviations.numpy())
             for n_threads in sorted({1, args.threads}):
-                objective = AllPairsTerm(pairs, 2, dtype=dtype, n_threads=n_threads)
-                cuts = [(start, stop) for _, start, stop in objective._pieces]
+                backend = CompiledBackend(n_threads)
+                objective = AllPairsTerm.build(pairs, 2, dtype=dtype, backend=backend)
+                assert objective is not None
+                cuts = [(start, stop) for _, start, stop in row_pieces(n)]
                 memory = in_pieces(move_one, cuts, columns.shape, columns.dtype, n_threads)
                 calls = [partial(objective.value_and_gradient, X), memory]
                 figures = per_pair(calls, len(pairs), args.repeat)

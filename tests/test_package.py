@@ -81,6 +81,20 @@ def test_imports_are_allowed_in_this_file(path):
     assert optional.isdisjoint(name.split(".")[0] for name in _imported_names(tree.body))
 
 
+def test_one_file_asks_for_the_type_of_a_device():
+    asking = [
+        str(path.relative_to(PACKAGE))
+        for path in SOURCES
+        if any(
+            isinstance(node, ast.Attribute)
+            and node.attr == "type"
+            and "device" in ast.unparse(node.value).lower()
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        )
+    ]
+    assert asking == ["_utils/device.py"]
+
+
 def test_show_versions_names_every_dependency(capsys):
     skmde.show_versions()
     printed = capsys.readouterr().out

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from skmde._utils.device import is_cpu
 from skmde._utils.jit import CONTRACT, REASSOCIATE, jit
 from skmde._utils.threads import count_threads, run_pieces
 
@@ -107,7 +108,7 @@ def add_multiple(
     """
     if out is None:
         out = torch.empty_like(a)
-    if a.device.type == "cpu":
+    if is_cpu(a):
         _add_multiple(_flat(a), _flat(b), factor, _flat(out))
         return out
     return torch.add(a, b, alpha=factor, out=out)
@@ -115,14 +116,14 @@ def add_multiple(
 
 def dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Inner product of two tensors of the same shape, as a float64 scalar tensor."""
-    if a.device.type == "cpu":
+    if is_cpu(a):
         return torch.tensor(_dot(_flat(a), _flat(b)), dtype=torch.float64)
     return torch.sum(a * b, dtype=torch.float64)
 
 
 def gram(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """``a.T @ b`` for ``a`` of shape (n, m) and ``b`` of shape (n, q), in float64."""
-    if a.device.type == "cpu":
+    if is_cpu(a):
         x, y = _matrix(a), _matrix(b)
         n, m = x.shape
         size = max(_SHARE // max(m * y.shape[1], 1), 1)
@@ -136,6 +137,6 @@ def gram(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 def column_means(a: torch.Tensor) -> torch.Tensor:
     """Mean of each column of ``a``, shape (m,), in float64."""
-    if a.device.type == "cpu":
+    if is_cpu(a):
         return torch.from_numpy(_column_sums(_matrix(a)) / max(a.shape[0], 1))
     return a.mean(dim=0, dtype=torch.float64)

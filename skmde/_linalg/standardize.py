@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.reductions import column_means, gram
+from skmde._utils.device import is_cpu
 from skmde._utils.jit import CONTRACT, jit
 
 # Iterations of Newton-Schulz grow by one for each factor of 2.25 in the condition of S. Up to
@@ -127,7 +128,7 @@ def affine_rows(
         A new tensor with the type and device of ``X``.
     """
     matrix, shift = matrix.to(X), shift.to(X)
-    if X.device.type != "cpu":
+    if not is_cpu(X):
         out = torch.addmm(shift, X, matrix)
         return out if base is None else out.add_(base)
     rows = X.detach().contiguous().numpy()

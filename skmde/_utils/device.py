@@ -33,7 +33,7 @@ def resolve_device(device: str | torch.device | None) -> torch.device:
     there = {name.split(":")[0] for name in available_devices()}
     if wanted.type not in there:
         raise ValueError(_message(device))
-    if wanted.type == "cuda":
+    if not is_cpu(wanted):
         if (wanted.index or 0) >= torch.cuda.device_count():
             raise ValueError(_message(device))
         if wanted.index is None:
@@ -41,10 +41,27 @@ def resolve_device(device: str | torch.device | None) -> torch.device:
     return wanted
 
 
+def is_cpu(where: torch.Tensor | torch.device) -> bool:
+    """Whether a tensor, or a device, is the host's. The only place that asks for a device's type.
+
+    Parameters
+    ----------
+    where : torch.Tensor or torch.device
+        The tensor, or the device.
+
+    Returns
+    -------
+    bool
+        True for the CPU.
+    """
+    device = where.device if isinstance(where, torch.Tensor) else where
+    return device.type == "cpu"
+
+
 @contextlib.contextmanager
 def cpu_by_default() -> Iterator[None]:
     """Keep ``torch.set_default_device`` out of computations that name their device themselves."""
-    if torch.empty(0).device.type == "cpu":
+    if is_cpu(torch.empty(0)):
         yield
         return
     with torch.device("cpu"):

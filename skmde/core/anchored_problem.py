@@ -25,10 +25,13 @@ import torch
 from skmde._linalg.scaling import root_mean_square
 from skmde._utils.threads import count_threads
 from skmde.constraints import Anchored
+from skmde.core.kernels.backend import choose_backend
 from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.objectives.edges import EdgeList
 from skmde.core.objectives.rescaled import Rescaled
+from skmde.core.objectives.total import Total
 from skmde.core.solvers.base import solve
+from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import in_units
 from skmde.core.spectral.placement import loose_items, place_quadratic
 from skmde.functions.base import Loss
@@ -239,7 +242,7 @@ class AnchoredProblem:
         value, gradient = self._evaluate(X)
         return self._solution(X, value, gradient, n_iter, history)
 
-    def _run(self, frame, functions, start, dtype, pull=1.0, callbacks=(), **options):
+    def _run(self, frame, functions, start, dtype, pull=1.0, callbacks=(), verbose=0, **settings):
         """Coordinates of all items, number of iterations and history of a solve."""
         center, unit = frame.center, frame.unit
         X = np.empty((self._n_all, len(center)))
@@ -275,11 +278,12 @@ class AnchoredProblem:
             return torch.from_numpy(original(Z)[: self.n_items])
 
         result = solve(
+            LBFGS(**settings),
             objective,
             Anchored(self._fixed, Z[self._fixed]),
             Z,
             callbacks=in_units(callbacks, seen, values, norms),
-            **options,
+            verbose=verbose,
         )
         history = result.history.as_arrays()
         history["value"] *= values
@@ -365,8 +369,8 @@ class AnchoredProblem:
                 **options,
             )
             edges = edges.joined(pulls)
-        m, n_threads = self.values.shape[1], count_threads(self._n_jobs)
-        return EdgeTerm(edges, self._n_all, m, dtype=dtype, n_threads=n_threads)
+        m, backend = self.values.shape[1], choose_backend(self._device, count_threads(self._n_jobs))
+        return Total([EdgeTerm(edges, self._n_all, m, dtype=dtype, backend=backend)], backend)
 
     def _evaluate(self, X):
         """Average distortion and its gradient at X, in float64; 0 if there is no pair."""

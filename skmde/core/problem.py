@@ -16,10 +16,14 @@ from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
 from skmde.constraints import Centered, Constraint, resolve_constraint
+from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
+from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import Edges, EdgeTerm, distances, distortions
 from skmde.core.objectives.edges import Distortion, EdgeList
+from skmde.core.objectives.total import Total
 from skmde.core.solvers.base import solve
+from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState
 from skmde.functions.base import Penalty
 from skmde.functions.registry import resolve_loss, resolve_penalty
@@ -222,26 +226,33 @@ class MDE:
         with cpu_by_default():
             start = self._starting_point(X, random_state)
             result = solve(
+                LBFGS(tol, max_iter, memory_size, snapshot_every=snapshot_every),
                 self._objective(start.dtype),
                 self.constraint,
                 start,
-                tol=tol,
-                max_iter=max_iter,
-                memory_size=memory_size,
                 callbacks=callbacks,
-                snapshot_every=snapshot_every,
                 verbose=verbose,
             )
         self.result = result
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X
 
-    def _objective(self, dtype: torch.dtype, edges: Edges | None = None) -> EdgeTerm | AllPairsTerm:
-        edges = (edges or self._edges).to(dtype=dtype)
-        m, n_threads = self.n_components, count_threads(self.n_jobs)
-        if isinstance(edges, AllPairs) and edges.has_kernel:
-            return AllPairsTerm(edges, m, dtype=dtype, n_threads=n_threads)
-        return EdgeTerm(edges, self.n_items, m, dtype=dtype, n_threads=n_threads)
+    @property
+    def _backend(self) -> Backend:
+        return choose_backend(self.device, count_threads(self.n_jobs))
+
+    def _objective(self, dtype: torch.dtype) -> Total:
+        backend = self._backend
+        return Total([self._pair_term(self._edges, dtype, backend)], backend)
+
+    def _pair_term(self, edges: Edges, dtype: torch.dtype, backend: Backend) -> Term:
+        edges = edges.to(dtype=dtype)
+        m = self.n_components
+        if isinstance(edges, AllPairs):
+            term = AllPairsTerm.build(edges, m, dtype=dtype, backend=backend)
+            if term is not None:
+                return term
+        return EdgeTerm(edges, self.n_items, m, dtype=dtype, backend=backend)
 
     def _starting_point(self, X: Any, random_state: Any) -> torch.Tensor:
         if X is None:
@@ -378,10 +389,10 @@ class MDE:
         if distortion is not None:
             penalty = edges.deviations is None or isinstance(distortion, Penalty)
             edges = edges.under((resolve_penalty if penalty else resolve_loss)(distortion))
-        functions = [segment.function for segment in edges.segments]
-        if self.device.type == "cpu" and all(f.kernel_parameters() for f in functions):
-            value, _ = self._objective(embedding.dtype, edges).value_and_gradient(embedding)
-            return float(value)
+        backend = self._backend
+        if all(backend.compiles(segment.function) for segment in edges.segments):
+            term = self._pair_term(edges, embedding.dtype, backend)
+            return float(term.value_and_gradient(embedding)[0])
         values = distortions(edges.to(dtype=embedding.dtype), embedding)
         return float(dot(values, torch.ones_like(values))) / len(edges)
 

@@ -16,16 +16,15 @@ from core_problems import push_and_pull_weights, random_graph
 from skmde import MDE, Anchored
 from skmde._utils import threads
 from skmde._utils.threads import count_threads, run_pieces, run_rows
-from skmde.core.objectives import edge_term as objective
-from skmde.core.solvers import history
+from skmde.core.kernels import backend
 
 
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Cut even small problems into several pieces."""
-    monkeypatch.setattr(objective, "_EDGES_PER_PIECE", 2000)
-    monkeypatch.setattr(objective, "_SMALL", 1000)
-    monkeypatch.setattr(history, "_SHARE", 1000)
+    monkeypatch.setattr(backend, "_EDGES_PER_PIECE", 2000)
+    monkeypatch.setattr(backend, "_SMALL", 1000)
+    monkeypatch.setattr(backend, "_SHARE", 1000)
 
 
 @pytest.fixture
@@ -129,11 +128,10 @@ def test_fit_fork_and_fit_in_the_child_finishes(way):
         import numpy as np, torch
         from skmde import MDE
         from skmde._utils.threads import run_pieces
-        from skmde.core.objectives import edge_term as objective
-        from skmde.core.solvers import history
+        from skmde.core.kernels import backend
 
         warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads around
-        objective._EDGES_PER_PIECE, objective._SMALL, history._SHARE = 2000, 1000, 1000
+        backend._EDGES_PER_PIECE, backend._SMALL, backend._SHARE = 2000, 1000, 1000
         torch.set_num_threads(2)
         rng = np.random.default_rng(0)
         n = 20_000

@@ -4,8 +4,10 @@ import numpy as np
 import torch
 
 from skmde import Constraint
-from skmde.core.objectives.edge_term import EdgeTerm, _block
+from skmde.core.kernels.backend import CompiledBackend, TorchBackend
+from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.objectives.edges import EdgeList
+from skmde.core.solvers.lbfgs import LBFGS
 
 
 class Sphere(Constraint):
@@ -33,15 +35,16 @@ def push_and_pull_weights(rng, p):
     return np.where(rng.random(p) < 0.5, 1.0, -1.0).astype(np.float32)
 
 
-def objective_of(edges, n, m, distortion, *, dtype=torch.float32, n_threads=1, **arguments):
+def objective_of(
+    edges, n, m, distortion, *, dtype=torch.float32, n_threads=1, path="compiled", **arguments
+):
+    """The average distortion; along the path "torch" the compiled loops are left aside."""
     edge_list = EdgeList.build(edges, n, distortion, dtype=dtype, **arguments)
-    return EdgeTerm(edge_list, n, m, dtype=dtype, n_threads=n_threads)
+    torch_alone = TorchBackend(edge_list.device)
+    backend = torch_alone if path == "torch" else CompiledBackend(n_threads)
+    return EdgeTerm(edge_list, n, m, dtype=dtype, backend=backend)
 
 
-def on_the_torch_path(objective):
-    """Leave the compiled kernel aside, as on a device."""
-    objective._reference = [
-        (s, objective._incidence(s), _block(objective.edges, s)) for s in objective.edges.segments
-    ]
-    objective._pieces = []
-    return objective
+def minimize(objective, constraint, X, *, callbacks=(), **settings):
+    """Projected L-BFGS with some settings."""
+    return LBFGS(**settings).minimize(objective, constraint, X, callbacks)

@@ -12,8 +12,8 @@ import pytest
 import torch
 from core_problems import (
     Sphere,
+    minimize,
     objective_of,
-    on_the_torch_path,
     push_and_pull_weights,
     random_graph,
 )
@@ -21,9 +21,10 @@ from kernel_cases import LOSSES, PENALTIES
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from skmde import Anchored, Centered, Standardized
+from skmde.core.kernels.backend import choose_backend
 from skmde.core.kernels.torch_reference import Incidence
+from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.solvers import lbfgs
-from skmde.core.solvers.history import PairHistory
 from skmde.functions.base import Loss
 
 N = 40
@@ -43,14 +44,6 @@ class CountReads(TorchDispatchMode):
         return operation(*args, **(kwargs or {}))
 
 
-class OffTheCpu(PairHistory):
-    """The history as it works on other devices."""
-
-    def __init__(self, *args):
-        super().__init__(*args)
-        self.on_cpu = False
-
-
 def problem(distortion=("log1p", "log"), **arguments):
     rng = np.random.default_rng(0)
     edges = random_graph(rng, N, 200)
@@ -58,7 +51,7 @@ def problem(distortion=("log1p", "log"), **arguments):
         arguments = {"weights": push_and_pull_weights(rng, len(edges))}
     else:
         arguments = {name: values[: len(edges)] for name, values in arguments.items()}
-    return on_the_torch_path(objective_of(edges, N, 2, distortion, **arguments))
+    return objective_of(edges, N, 2, distortion, path="torch", **arguments)
 
 
 CONSTRAINTS = [
@@ -79,7 +72,6 @@ def test_the_counter_counts():
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS, ids=lambda c: c.name)
 def test_one_read_for_each_evaluation(monkeypatch, constraint):
-    monkeypatch.setattr(lbfgs, "PairHistory", OffTheCpu)
     counter = CountReads()
     calls = []
     read = lbfgs._Solve._read
@@ -99,7 +91,7 @@ def test_one_read_for_each_evaluation(monkeypatch, constraint):
     X = constraint.initialize(N, 2, np.random.default_rng(0), torch.float32, "cpu")
     monkeypatch.setattr(constraint, "project", project_uncounted, raising=False)
     with counter:
-        result = lbfgs.minimize(objective, constraint, X, max_iter=30)
+        result = minimize(objective, constraint, X, max_iter=30)
     assert result.n_iter == 30
     # `_read` brings all numbers of an evaluation over at once.
     assert len(calls) == result.n_evaluations
@@ -130,16 +122,14 @@ def test_nothing_but_the_one_read_needs_numbers(monkeypatch, constraint):
         return [9.0 - 0.1 * next(values), -1e-9, 1.0, *[1.0] * (size - 3)]
 
     monkeypatch.setattr(lbfgs._Solve, "_read", made_up_numbers)
-    objective = problem()
     meta = torch.device("meta")
-    objective.edges = objective.edges.to(device=meta)
-    objective.device = meta
-    objective._reference = [
-        (segment, Incidence(i.position.to(meta), i.offsets.to(meta)), block)
-        for segment, i, block in objective._reference
-    ]
+    # torch cannot sort there
+    no_numbers = Incidence(*(torch.zeros(k, dtype=torch.int64, device=meta) for k in (2, N + 1)))
+    monkeypatch.setattr(Incidence, "of", lambda i, j, n: no_numbers)
+    edges = problem().edges.to(device=meta)
+    objective = EdgeTerm(edges, N, 2, backend=choose_backend(meta))
     X = torch.zeros(N, 2, device=meta)
-    result = lbfgs.minimize(objective, constraint, X, max_iter=15)
+    result = minimize(objective, constraint, X, max_iter=15)
     assert result.n_iter == 15
     assert len(calls) == result.n_evaluations
     assert result.X.device.type == "meta"

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import torch
 
 from skmde._linalg.reductions import dot
+from skmde._utils.device import is_cpu
 from skmde.functions.adapters import CallableLoss, CallablePenalty
 from skmde.functions.base import Loss, Penalty
 
@@ -60,7 +61,7 @@ def distances(X: torch.Tensor, i: torch.Tensor, j: torch.Tensor) -> torch.Tensor
 
 def take_rows(X: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     """``X[index]``."""
-    if X.device.type == "cpu" or X.shape[1] * X.element_size() % 16:
+    if is_cpu(X) or X.shape[1] * X.element_size() % 16:
         return X.index_select(0, index)
     # For rows of so many bytes torch's CUDA kernel gives each row a block of threads: on an H200 it
     # took twenty times as long as gathering two columns.
@@ -73,7 +74,7 @@ def block_of(function: Penalty | Loss, device: torch.device, n_edges: int) -> in
     A plain callable may hold one parameter for each edge; then it has to see all of them at once.
     That is found out by giving it two.
     """
-    if device.type != "cpu" or n_edges <= BLOCK:
+    if not is_cpu(device) or n_edges <= BLOCK:
         return n_edges
     two = torch.ones(2)
     try:

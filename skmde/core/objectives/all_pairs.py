@@ -8,14 +8,12 @@ nothing, so a pair costs a fraction of what an edge does, in time and memory.
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
 
-from skmde._utils.threads import even_pieces, run_pieces
-from skmde.core.kernels import numba_edges
+from skmde.core.kernels.backend import Backend, Run, Sums
 from skmde.core.objectives.edges import (
     Distortion,
     EdgeList,
@@ -23,12 +21,9 @@ from skmde.core.objectives.edges import (
     as_deviations,
     as_weights,
     resolve_functions,
+    runs_of,
 )
 from skmde.functions.base import Loss, Penalty
-
-_PAIRS_PER_PIECE = 1 << 17
-_MAX_PIECES = 16
-_SMALL = 1 << 14  # numbers; below it a sum of pieces is not worth sharing
 
 
 class AllPairs:
@@ -154,10 +149,9 @@ class AllPairs:
         arguments = self.given_weights, self.deviations, self.dtype, self.device
         return AllPairs(self.n_items, function, *arguments)
 
-    @property
-    def has_kernel(self) -> bool:
-        """Whether `AllPairsTerm` can evaluate the function on this device."""
-        return self.device.type == "cpu" and self.function.kernel_parameters() is not None
+    def runs(self) -> list[Run]:
+        """The pairs as backends take lists of them."""
+        return runs_of(self)
 
     def to_callers_order(self, values: torch.Tensor) -> torch.Tensor:
         """The values: they are in that order."""
@@ -165,70 +159,42 @@ class AllPairs:
 
 
 class AllPairsTerm:
-    """Average distortion and gradient over all pairs, under a built-in function, on the CPU.
+    """The average distortion over all pairs, by a loop that reads no list of them.
 
-    Has the interface of :class:`~skmde.core.objectives.edge_term.Objective`, and gives the same
-    numbers but for rounding.
+    Gives the same numbers as an :class:`~skmde.core.objectives.edge_term.EdgeTerm`, but for
+    rounding.
 
     Parameters
     ----------
     pairs : AllPairs
-    n_components : int
-    dtype : torch.dtype
-        Of the embedding: float32 or float64.
-    n_threads : int
-        The outcome does not depend on it.
+    sums : callable
+        From :meth:`~skmde.core.kernels.backend.Backend.all_pairs_sums`.
+    backend : Backend
     """
 
-    def __init__(
-        self, pairs: AllPairs, n_components: int, *, dtype: torch.dtype, n_threads: int = 1
-    ) -> None:
+    def __init__(self, pairs: AllPairs, sums: Sums, backend: Backend) -> None:
         self.edges = pairs
-        self.n_items = pairs.n_items
-        self.n_components = n_components
-        self.n_threads = n_threads
-        self.device = pairs.device
-        kernel = pairs.function.kernel_parameters()
-        assert kernel is not None
-        self._kind, *parameters = kernel
-        nothing = np.empty(0, torch.empty(0, dtype=dtype).numpy().dtype)
-        self._params = np.array(parameters, nothing.dtype)
-        w, t = pairs.given_weights, pairs.deviations
-        self._w = nothing if w is None else w.numpy()
-        self._t = nothing if t is None else t.numpy()
-        self._pieces = _pieces(self.n_items)
-        length = self.n_items * n_components
-        self._parts = np.zeros((len(self._pieces), length), nothing.dtype)
-        self._bounds = even_pieces(0, length, 1 if length <= _SMALL else 8)
+        self.backend = backend
+        self._sums = sums
 
-    def value_and_gradient(self, X: torch.Tensor) -> tuple[float, torch.Tensor]:
+    @classmethod
+    def build(
+        cls, pairs: AllPairs, n_components: int, *, dtype: torch.dtype, backend: Backend
+    ) -> AllPairsTerm | None:
+        """The term, or None if the backend has no such loop for the function.
+
+        Parameters
+        ----------
+        pairs : AllPairs
+        n_components : int
+        dtype : torch.dtype
+            Of the embedding: float32 or float64.
+        backend : Backend
+        """
+        w, delta, n = pairs.given_weights, pairs.deviations, pairs.n_items
+        sums = backend.all_pairs_sums(pairs.function, w, delta, n, n_components, dtype)
+        return None if sums is None else cls(pairs, sums, backend)
+
+    def value_and_gradient(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
         """Average distortion and its gradient at `X`, shape (n_items, n_components)."""
-        n, m = X.shape
-        columns = X.T.contiguous().numpy()
-        parts = self._parts
-
-        def add(number: int, start: int, stop: int) -> float:
-            G = parts[number].reshape(m, n)
-            arguments = self._kind, self._params, columns, self._w, self._t
-            return float(numba_edges.triangle(*arguments, start, stop, G))
-
-        totals = run_pieces(add, self._pieces, self.n_threads)
-        scale = 1.0 / len(self.edges)
-        flat = torch.empty(m * n, dtype=X.dtype)
-        out = flat.numpy()
-        run_pieces(
-            lambda start, stop: numba_edges.collect(parts, scale, start, stop, out),
-            self._bounds,
-            self.n_threads,
-        )
-        return sum(totals) * scale, flat.view(m, n).T.contiguous()
-
-
-def _pieces(n_items: int) -> list[tuple[int, int, int]]:
-    """Runs of rows with about as many pairs each; how many depends on the problem alone."""
-    rows = np.arange(n_items + 1)
-    before = rows * (2 * n_items - rows - 1) // 2
-    n_pairs = int(before[-1])
-    count = min(max(1, n_pairs // _PAIRS_PER_PIECE), _MAX_PIECES)
-    bounds = np.searchsorted(before[:-1], np.linspace(0, n_pairs, count + 1)).tolist()
-    return [(k, start, stop) for k, (start, stop) in enumerate(pairwise(bounds))]
+        return self._sums(X, 1.0 / len(self.edges))

@@ -8,33 +8,24 @@ where A is the incidence matrix of the edges and C = diag(f_k'(d_k) / d_k), the 
 (monograph, section 2.3 and equation for the gradient in chapter 5). Distances are in the units
 of the embedding.
 
-On the CPU, built-in functions go to the fused kernel; everything else (a user's callable, a
-subclass with maths of its own, another device) goes to the torch path. The two may share one
-problem, a segment each.
+On the CPU, built-in functions go to compiled loops; everything else (a user's callable, a subclass
+with maths of its own, another device) goes to torch. The two may share one problem, a segment each.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
-from skmde._utils.threads import even_pieces, run_pieces
 from skmde.core.kernels import torch_reference
+from skmde.core.kernels.backend import Backend, Sums, TorchBackend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs
-from skmde.core.objectives.edges import EdgeList, Segment
+from skmde.core.objectives.edges import EdgeList
 
 Edges = EdgeList | AllPairs
 
-_EDGES_PER_PIECE = 1 << 18
-_MAX_PIECES = 16
-_MIN_PIECES = 4
-_PARTS = 1 << 26  # numbers in all pieces' gradients; wide embeddings get fewer pieces
-_SMALL = 1 << 14  # numbers; below it a sum of pieces is not worth sharing
-
 
 class EdgeTerm:
-    """The function to minimise, for embeddings of shape (n_items, n_components).
+    """The average distortion, for embeddings of shape (n_items, n_components).
 
     Parameters
     ----------
@@ -44,8 +35,8 @@ class EdgeTerm:
         Shape of the embedding.
     dtype : torch.dtype
         Of the embedding: float32 or float64.
-    n_threads : int
-        Threads for the compiled kernels; the outcome does not depend on it.
+    backend : Backend, default=None
+        Who computes; None chooses by the device of the edges.
     """
 
     def __init__(
@@ -55,107 +46,40 @@ class EdgeTerm:
         n_components: int,
         *,
         dtype: torch.dtype = torch.float32,
-        n_threads: int = 1,
+        backend: Backend | None = None,
     ) -> None:
         self.edges = edges
-        self.n_items = n_items
-        self.n_components = n_components
-        self.n_threads = n_threads
-        self.device = edges.i.device
-        compiled, self._reference = [], []
-        for segment in edges.segments:
-            kernel = segment.function.kernel_parameters()
-            if kernel is None or self.device.type != "cpu":
-                self._reference.append((segment, self._incidence(segment), _block(edges, segment)))
-            else:
-                compiled.append((segment, kernel))
-        self._pieces: list[tuple[Any, ...]] = []
+        self.backend = backend = backend or choose_backend(edges.device)
+        runs = edges.runs()
+        compiled = [run for run in runs if backend.compiles(run.function)]
+        others = [run for run in runs if not backend.compiles(run.function)]
+        shape = n_items, n_components, dtype
+        self._sums: list[Sums] = []
         if compiled:
-            self._plan(compiled, dtype)
-
-    def _incidence(self, segment: Segment) -> torch_reference.Incidence:
-        i, j = self.edges.i, self.edges.j
-        run = slice(segment.start, segment.stop)
-        return torch_reference.Incidence.of(i[run], j[run], self.n_items)
-
-    def _plan(self, compiled: list[tuple[Segment, Any]], dtype: torch.dtype) -> None:
-        """Cut the compiled segments into pieces; how many depends on the problem alone."""
-        i, j, w = (x.numpy() for x in (self.edges.i, self.edges.j, self.edges.weights))
-        t = w if self.edges.deviations is None else self.edges.deviations.numpy()
-        n_edges = sum(segment.stop - segment.start for segment, _ in compiled)
-        length = self.n_items * self.n_components
-        most = min(max(_PARTS // length, _MIN_PIECES), _MAX_PIECES)
-        size = max(_EDGES_PER_PIECE, -(-n_edges // most))
-        number = 0
-        for segment, (kind, *parameters) in compiled:
-            params = torch.tensor(parameters, dtype=dtype).numpy()
-            count = -(-(segment.stop - segment.start) // size)
-            for start, stop in even_pieces(segment.start, segment.stop, count):
-                self._pieces.append((kind, params, i, j, w, t, start, stop, number))
-                number += 1
-        self._parts = torch.zeros((number, length), dtype=dtype).numpy()
-        self._bounds = even_pieces(0, length, 1 if length <= _SMALL else 8)
+            self._sums.append(backend.edge_sums(compiled, *shape))
+        for run in others:
+            self._sums.append(TorchBackend(edges.device).edge_sums([run], *shape))
 
     def value_and_gradient(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
         """Average distortion and its gradient at `X`, shape (n_items, n_components).
 
-        The value is a Python float where the fused kernel computed all of it, else a float64
-        scalar tensor, so that nothing waits for a device.
+        The value is a Python float where compiled loops computed all of it, else a float64 scalar
+        tensor, so that nothing waits for a device.
         """
-        X = X.contiguous()
-        scale = 1.0 / len(self.edges)
-        value: float | torch.Tensor = 0.0
-        gradient: torch.Tensor | None = None
-        if self._pieces:
-            value, gradient = self._compiled(X, scale)
-        for segment, incidence, block in self._reference:
-            run = slice(segment.start, segment.stop)
-            t = self.edges.deviations
-            total, part = torch_reference.value_and_gradient(
-                segment.function,
-                X,
-                self.edges.i[run],
-                self.edges.j[run],
-                self.edges.weights[run],
-                None if t is None else t[run],
-                incidence,
-                block,
-            )
-            value = value + total * scale
-            part = part * scale
-            gradient = part if gradient is None else gradient + part
-        assert gradient is not None
+        X, scale = X.contiguous(), 1.0 / len(self.edges)
+        value, gradient = self._sums[0](X, scale)
+        for sums in self._sums[1:]:
+            more, part = sums(X, scale)
+            value, gradient = value + more, gradient + part
         return value, gradient
 
-    def _compiled(self, X: torch.Tensor, scale: float) -> tuple[float, torch.Tensor]:
-        from skmde.core.kernels import numba_edges
+    def distances(self, X: torch.Tensor) -> torch.Tensor:
+        """Embedding distances of the edges, in the caller's order, shape (p,)."""
+        return distances(self.edges, X)
 
-        x, parts = X.numpy(), self._parts
-        shape = X.shape
-
-        def add(
-            kind: int,
-            params: Any,
-            i: Any,
-            j: Any,
-            w: Any,
-            t: Any,
-            start: int,
-            stop: int,
-            number: int,
-        ) -> float:
-            G = parts[number].reshape(shape)
-            return float(numba_edges.piece(kind, params, x, i, j, w, t, start, stop, G))
-
-        totals = run_pieces(add, self._pieces, self.n_threads)
-        gradient = torch.empty_like(X)
-        flat = gradient.view(-1).numpy()
-        run_pieces(
-            lambda start, stop: numba_edges.collect(parts, scale, start, stop, flat),
-            self._bounds,
-            self.n_threads,
-        )
-        return sum(totals) * scale, gradient
+    def distortions(self, X: torch.Tensor) -> torch.Tensor:
+        """Weighted distortions of the edges, in the caller's order, shape (p,)."""
+        return distortions(self.edges, X)
 
 
 def distances(edges: Edges, X: torch.Tensor) -> torch.Tensor:
@@ -166,21 +90,11 @@ def distances(edges: Edges, X: torch.Tensor) -> torch.Tensor:
 def distortions(edges: Edges, X: torch.Tensor) -> torch.Tensor:
     """Weighted distortions of the edges, in the caller's order, shape (p,)."""
     d = torch_reference.distances(X, edges.i, edges.j)
-    t = edges.deviations
-    parts = []
-    for segment in edges.segments:
-        run = slice(segment.start, segment.stop)
-        parts.append(
-            torch_reference.distortions(
-                segment.function,
-                d[run],
-                edges.weights[run],
-                None if t is None else t[run],
-                _block(edges, segment),
-            )
-        )
+    parts, start = [], 0
+    for run in edges.runs():
+        stop = start + len(run.i)
+        block = torch_reference.block_of(run.function, edges.device, len(run.i))
+        pairs = d[start:stop], run.weights, run.deviations
+        parts.append(torch_reference.distortions(run.function, *pairs, block))
+        start = stop
     return edges.to_callers_order(torch.cat(parts))
-
-
-def _block(edges: Edges, segment: Segment) -> int:
-    return torch_reference.block_of(segment.function, edges.i.device, segment.stop - segment.start)

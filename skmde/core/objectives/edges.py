@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from skmde.core.kernels.backend import Run
 from skmde.functions.adapters import CallableLoss, CallablePenalty
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.registry import resolve_loss, resolve_penalty
@@ -64,6 +65,14 @@ class EdgeList:
     @property
     def dtype(self) -> torch.dtype:
         return self.weights.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self.i.device
+
+    def runs(self) -> list[Run]:
+        """The segments, as backends take them."""
+        return runs_of(self)
 
     def to(
         self, *, dtype: torch.dtype | None = None, device: torch.device | None = None
@@ -173,6 +182,17 @@ class EdgeList:
             segments=segments,
             order=None if order is None else torch.from_numpy(order).to(device),
         )
+
+
+def runs_of(edges: Any) -> list[Run]:
+    """The segments of an `EdgeList` or of `AllPairs`, as backends take them."""
+    i, j, w, delta = edges.i, edges.j, edges.weights, edges.deviations
+    runs = []
+    for segment in edges.segments:
+        own = slice(segment.start, segment.stop)
+        known = None if delta is None else delta[own]
+        runs.append(Run(segment.function, i[own], j[own], w[own], known))
+    return runs
 
 
 def as_edges(edges: Any, n_items: int) -> np.ndarray:

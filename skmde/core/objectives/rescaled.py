@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from skmde.core.solvers.lbfgs import Objective
+from skmde.core.objectives.base import Objective
 
 
 class Rescaled:
@@ -20,7 +20,7 @@ class Rescaled:
     """
 
     def __init__(self, objective: Objective, offset: torch.Tensor, scale: torch.Tensor) -> None:
-        self.n_threads, self.device = objective.n_threads, objective.device
+        self.backend = objective.backend
         self._objective, self._offset, self._scale = objective, offset, scale
         self.unit = 1.0
 

@@ -16,18 +16,11 @@ it is known whether the trial will be accepted.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 
 from skmde._linalg.reductions import add_multiple, dot
-from skmde._linalg.vector_kernels import combine, history_dots
-from skmde._utils.threads import even_pieces, run_pieces
-from skmde.core.kernels import torch_reference
-
-_SHARE = 1 << 15  # numbers per piece of a vector
-_MAX_SHARES = 16
+from skmde.core.kernels.backend import Backend
 
 
 class PairHistory:
@@ -39,15 +32,14 @@ class PairHistory:
         Number of pairs; at least 1.
     like : torch.Tensor of shape (n, m)
         Gives length, dtype and device.
-    n_threads : int
-        Threads for the passes on the CPU.
+    backend : Backend
+        Who makes the passes.
     """
 
-    def __init__(self, memory_size: int, like: torch.Tensor, n_threads: int) -> None:
+    def __init__(self, memory_size: int, like: torch.Tensor, backend: Backend) -> None:
         self.slots = memory_size + 1
         self.length = like.numel()
-        self.n_threads = n_threads
-        self.on_cpu = like.device.type == "cpu"
+        self.backend = backend
         self._H = torch.zeros((2 * self.slots, self.length), dtype=like.dtype, device=like.device)
         self._sy = np.zeros((self.slots, self.slots))  # s_a . y_b, for a not newer than b
         self._yy = np.zeros((self.slots, self.slots))
@@ -56,8 +48,6 @@ class PairHistory:
         self._eps = torch.finfo(like.dtype).eps
         self._pairs: list[int] = []  # slots in use, oldest first
         self._staged = 0
-        shares = min(_MAX_SHARES, -(-self.length // _SHARE))
-        self._bounds = even_pieces(0, self.length, shares)
 
     def __len__(self) -> int:
         return len(self._pairs)
@@ -70,15 +60,14 @@ class PairHistory:
 
     def stage(
         self, X_new: torch.Tensor, X: torch.Tensor, G_new: torch.Tensor, G: torch.Tensor
-    ) -> Any:
+    ) -> torch.Tensor:
         """Put the pair that leads from X to a trial in the free slot; measure all pairs against it.
 
         Returns
         -------
-        dots : tensor or array of shape (2 slots + 1, 2)
+        dots : torch.Tensor of shape (2 slots + 1, 2)
             Inner products of every s, then every y, with `G_new` and with the staged y; last
-            that of the staged s with itself, twice. On another device than the CPU they are
-            still there.
+            that of the staged s with itself, twice. They are on the device of the vectors.
         """
         self._staged = next(k for k in range(self.slots) if k not in self._pairs)
         row_s, row_y = self._H[self._staged], self._H[self.slots + self._staged]
@@ -86,17 +75,8 @@ class PairHistory:
         add_multiple(G_new.view(-1), G.view(-1), -1.0, out=row_y)
         g, y = G_new.view(-1), row_y
         ss = dot(row_s, row_s).repeat(1, 2)
-        if not self.on_cpu:
-            return torch.cat([torch_reference.history_dots(self._H, g, y), ss.to(self._H.dtype)])
-
-        H, gn, yn = self._H.numpy(), g.numpy(), y.numpy()
-        parts = np.empty((len(self._bounds), 2 * self.slots, 2))
-        run_pieces(
-            lambda k, start, stop: history_dots(H, gn, yn, start, stop, parts[k]),
-            [(k, start, stop) for k, (start, stop) in enumerate(self._bounds)],
-            self.n_threads,
-        )
-        return np.concatenate([parts.sum(axis=0), ss.numpy()])
+        dots = self.backend.history_dots(self._H, g, y)
+        return torch.cat([dots, ss.to(dots)])
 
     def accept(self, dots: np.ndarray) -> bool:
         """Keep the staged pair, given its numbers on the host.
@@ -128,18 +108,8 @@ class PairHistory:
             a, b, gamma = self._coefficients()
             slope = -(a[used] @ self._sg[used] + b[used] @ self._yg[used] + gamma * squared_norm)
         coefficients[: self.slots], coefficients[self.slots :] = -a, -b
-        if not self.on_cpu:
-            c = torch.as_tensor(coefficients).to(device=G.device, dtype=G.dtype)
-            return torch_reference.combine(self._H, c, g, -gamma).view_as(G), float(slope)
-
-        V = torch.empty_like(G)
-        H, gn, out = self._H.numpy(), g.numpy(), V.view(-1).numpy()
-        run_pieces(
-            lambda start, stop: combine(H, coefficients, gn, -gamma, start, stop, out),
-            self._bounds,
-            self.n_threads,
-        )
-        return V, float(slope)
+        V = self.backend.combine(self._H, coefficients, g, -gamma)
+        return V.view_as(G), float(slope)
 
     def _coefficients(self) -> tuple[np.ndarray, np.ndarray, float]:
         """B^{-1} g as ``a @ S + b @ Y + gamma g``: the two loops, on inner products."""

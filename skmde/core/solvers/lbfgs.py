@@ -17,30 +17,28 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 
 from skmde._linalg.reductions import add_multiple, dot
 from skmde.constraints import Constraint
+from skmde.core.objectives.base import Objective
+from skmde.core.solvers.base import Solver
 from skmde.core.solvers.history import PairHistory
 from skmde.core.solvers.line_search import Wolfe, strong_wolfe
-from skmde.core.solvers.result import Callback, History, SolveResult, SolverState, asks_to_stop
+from skmde.core.solvers.result import (
+    Callback,
+    History,
+    SolveResult,
+    SolverState,
+    Status,
+    asks_to_stop,
+)
 
 _FAR = 1e12  # how many times as large as the start, or as unit size, no embedding is
-
-
-class Objective(Protocol):
-    """What is minimised."""
-
-    n_threads: int
-    device: torch.device
-
-    def value_and_gradient(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
-        """Value at `X`, and gradient of X's shape."""
-        ...
 
 
 @dataclass
@@ -60,95 +58,91 @@ class _Point:
         return math.sqrt(max(self.squared_norm, 0.0))
 
 
-def minimize(
-    objective: Objective,
-    constraint: Constraint,
-    X: torch.Tensor,
-    *,
-    tol: float = 1e-5,
-    max_iter: int = 300,
-    memory_size: int = 10,
-    wolfe: Wolfe | None = None,
-    callbacks: Sequence[Callback] = (),
-    snapshot_every: int | None = None,
-) -> SolveResult:
-    """Minimise the average distortion from `X`, a feasible embedding of shape (n, m).
+@dataclass(frozen=True)
+class LBFGS(Solver):
+    """Projected L-BFGS.
 
     Parameters
     ----------
-    objective : Objective
-        What to minimise.
-    constraint : Constraint
-        Where.
-    X : torch.Tensor of shape (n, m)
-        Feasible start; not changed.
     tol : float
         Stop when the Frobenius norm of the projected gradient is at most this.
     max_iter : int
         Largest number of iterations.
     memory_size : int
         Pairs in the quasi-Newton matrix.
-    wolfe : Wolfe, optional
+    wolfe : Wolfe
         Constants of the line search.
-    callbacks : sequence of callable
-        Each is called with a `SolverState` after every iteration; True stops the solve.
     snapshot_every : int, optional
         Keep a copy of every so many iterates in the history.
-
-    Returns
-    -------
-    result : SolveResult
     """
-    memory_size = max(1, min(memory_size, max_iter))  # no more pairs than steps
-    solve = _Solve(objective, constraint, memory_size, wolfe or Wolfe(), X)
-    point = solve.start(X)
-    history = History()
-    started = time.perf_counter()
 
-    def record(iteration: int) -> None:
-        history.value.append(point.value)
-        history.residual_norm.append(point.residual_norm)
-        history.step_size.append(point.step)
-        history.seconds.append(time.perf_counter() - started)
-        if snapshot_every is not None and iteration % snapshot_every == 0:
-            history.snapshots.append((iteration, point.X.detach().cpu().numpy().copy()))
+    tol: float = 1e-5
+    max_iter: int = 300
+    memory_size: int = 10
+    wolfe: Wolfe = field(default_factory=Wolfe)
+    snapshot_every: int | None = None
 
-    record(0)
-    iteration, reason = 0, ""
-    if not (math.isfinite(point.value) and math.isfinite(point.squared_norm)):
-        reason = "the average distortion or its gradient is not finite at the starting point"
-    while not reason:
-        if point.residual_norm <= tol:
-            reason = f"the residual norm {point.residual_norm:.3g} is at most tol={tol:g}"
-            break
-        if iteration >= max_iter:
-            reason = f"max_iter={max_iter} iterations were done"
-            break
-        following = solve.advance(point)
-        if following is None:
-            reason = "no step along the search direction decreases the average distortion"
-            break
-        point = following
-        iteration += 1
-        record(iteration)
-        state = SolverState.at(iteration, point.value, point.residual_norm, point.X)
-        if asks_to_stop(callbacks, state):
-            reason = "a callback returned True"
-        elif solve.runs_away(point):
-            reason = "the items move apart without end, as if there were no minimum"
-    X = point.X
-    if iteration and not constraint.needs_projection:
-        X = constraint.project(X).contiguous()  # what rounding has added up over the steps
-    return SolveResult(
-        X=X,
-        value=point.value,
-        residual_norm=point.residual_norm,
-        n_iter=iteration,
-        n_evaluations=solve.n_evaluations,
-        converged=point.residual_norm <= tol,
-        reason=reason,
-        history=history,
-    )
+    def minimize(
+        self,
+        objective: Objective,
+        constraint: Constraint,
+        X: torch.Tensor,
+        callbacks: Sequence[Callback] = (),
+    ) -> SolveResult:
+        memory_size = max(1, min(self.memory_size, self.max_iter))  # no more pairs than steps
+        solve = _Solve(objective, constraint, memory_size, self.wolfe, X)
+        point = solve.start(X)
+        history = History()
+        started = time.perf_counter()
+
+        def record(iteration: int) -> None:
+            history.value.append(point.value)
+            history.residual_norm.append(point.residual_norm)
+            history.step_size.append(point.step)
+            history.seconds.append(time.perf_counter() - started)
+            every = self.snapshot_every
+            if every is not None and iteration % every == 0:
+                history.snapshots.append((iteration, point.X.detach().cpu().numpy().copy()))
+
+        record(0)
+        iteration, status = 0, None
+        if not (math.isfinite(point.value) and math.isfinite(point.squared_norm)):
+            status = Status.NOT_FINITE
+        while status is None:
+            if point.residual_norm <= self.tol:
+                status = Status.CONVERGED
+                break
+            if iteration >= self.max_iter:
+                status = Status.MAX_ITER
+                break
+            following = solve.advance(point)
+            if following is None:
+                status = Status.NO_DESCENT
+                break
+            point = following
+            iteration += 1
+            record(iteration)
+            state = SolverState.at(iteration, point.value, point.residual_norm, point.X)
+            if asks_to_stop(callbacks, state):
+                status = Status.STOPPED
+            elif solve.runs_away(point):
+                status = Status.UNBOUNDED
+        X = point.X
+        if iteration and not constraint.needs_projection:
+            X = constraint.project(X).contiguous()  # what rounding has added up over the steps
+        return SolveResult(
+            X=X,
+            value=point.value,
+            residual_norm=point.residual_norm,
+            n_iter=iteration,
+            n_evaluations=solve.n_evaluations,
+            converged=point.residual_norm <= self.tol,
+            status=status,
+            reason=status.sentence(
+                residual_norm=point.residual_norm, tol=self.tol, max_iter=self.max_iter
+            ),
+            history=history,
+        )
 
 
 class _Solve:
@@ -165,7 +159,7 @@ class _Solve:
         self.objective = objective
         self.constraint = constraint
         self.wolfe = wolfe
-        self.pairs = PairHistory(memory_size, like, objective.n_threads)
+        self.pairs = PairHistory(memory_size, like, objective.backend)
         self.noise = 4.0 * torch.finfo(like.dtype).eps
         self.size = 0.0  # norm of the start
         self.n_evaluations = 0
@@ -248,6 +242,6 @@ class _Solve:
 
     def _read(self, *values: Any) -> list[float]:
         flat = [torch.as_tensor(v, dtype=torch.float64).reshape(-1) for v in values]
-        device = self.objective.device
+        device = self.objective.backend.device
         numbers: list[float] = torch.cat([v.to(device) for v in flat]).tolist()
         return numbers

@@ -4,9 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from enum import Enum
 
 import numpy as np
 import torch
+
+
+class Status(Enum):
+    """Why a solve ended. Each value is the sentence that says so, with numbers to be filled in."""
+
+    CONVERGED = "the residual norm {residual_norm:.3g} is at most tol={tol:g}"
+    MAX_ITER = "max_iter={max_iter} iterations were done"
+    STOPPED = "a callback returned True"
+    NO_DESCENT = "no step along the search direction decreases the average distortion"
+    NOT_FINITE = "the average distortion or its gradient is not finite at the starting point"
+    UNBOUNDED = "the items move apart without end, as if there were no minimum"
+
+    def sentence(self, **numbers: float) -> str:
+        """The reason in words.
+
+        Parameters
+        ----------
+        **numbers : float
+            `residual_norm`, `tol` and `max_iter` of the solve.
+        """
+        return self.value.format(**numbers)
 
 
 @dataclass
@@ -57,8 +79,10 @@ class SolveResult:
         Iterations, and evaluations of the objective (a line search may need several).
     converged : bool
         Whether the residual norm came down to the tolerance.
+    status : Status
+        Why the solver stopped.
     reason : str
-        Why the solver stopped, as a sentence.
+        The same as a sentence.
     history : History
         What happened on the way.
     """
@@ -69,6 +93,7 @@ class SolveResult:
     n_iter: int
     n_evaluations: int
     converged: bool
+    status: Status
     reason: str
     history: History
 

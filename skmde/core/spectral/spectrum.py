@@ -26,7 +26,8 @@ from skmde._linalg.lobpcg import Space, Watch, iterate
 from skmde._linalg.reductions import dot, gram
 from skmde._linalg.standardize import affine_rows, inverse_sqrt
 from skmde.constraints import Constraint
-from skmde.core.solvers.lbfgs import minimize
+from skmde.core.kernels.backend import choose_backend
+from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolverState
 
 Matrix = np.ndarray
@@ -230,8 +231,7 @@ class _Form:
     """tr(X^T L X), with L scaled to size 1, as an objective of the L-BFGS solver."""
 
     def __init__(self, form: QuadraticForm, n_threads: int) -> None:
-        self.n_threads = n_threads
-        self.device = torch.device("cpu")
+        self.backend = choose_backend(torch.device("cpu"), n_threads)
         self._form = form
         self._scale = 2.0 / (form.bound or 1.0)
 
@@ -290,14 +290,10 @@ def _lbfgs(
         stopped = bool(watch(state.iteration, values, vectors, float(np.linalg.norm(lengths))))
         return stopped
 
-    result = minimize(
-        _Form(form, space.n_threads),
-        constraint,
-        constraint.project(start),
-        tol=2 * tol * np.sqrt(n) * 1e-2,
-        max_iter=max_iter,
-        callbacks=() if watch is None else (step,),
-    )
+    solver = LBFGS(tol=2 * tol * np.sqrt(n) * 1e-2, max_iter=max_iter)
+    callbacks = () if watch is None else (step,)
+    objective = _Form(form, space.n_threads)
+    result = solver.minimize(objective, constraint, constraint.project(start), callbacks)
     values, vectors, lengths = ritz(result.X)
     # a method that compares values sees no step whose square is lost in them
     enough = max(tol * np.abs(values).max(), _ROOT_OF_ROUNDING * form.bound)

@@ -34,7 +34,8 @@ import scipy.sparse as sp
 import torch
 
 from skmde.constraints import Centered
-from skmde.core.solvers.lbfgs import minimize
+from skmde.core.kernels.backend import choose_backend
+from skmde.core.solvers.lbfgs import LBFGS
 from skmde.estimators.spectral.bridges import bridges
 from skmde.estimators.spectral.gram import GramProblem
 from skmde.estimators.spectral.locally_linear import Reconstruction
@@ -207,10 +208,11 @@ def unfold(squares, edges, n_items, rank=_RANK, verbose=0):
     w, mu, most = np.full(p, 1.1 * unit), _PENALTIES[0] * unit, _PENALTIES[1] * unit
 
     points = torch.from_numpy(Y)
+    solver = LBFGS(max_iter=_INNER, memory_size=20)
     n_iter, error = 0, np.inf
     while n_iter < _MAX_ITER and error > _PRECISION:
         lagrangian = _Lagrangian(A, At, squares, w, mu)
-        found = minimize(lagrangian, Centered(), points, max_iter=_INNER, memory_size=20)
+        found = solver.minimize(lagrangian, Centered(), points)
         points = found.X
         c = lagrangian.excess(points.numpy())[1]
         w = w + mu * c
@@ -229,8 +231,7 @@ def unfold(squares, edges, n_items, rank=_RANK, verbose=0):
 class _Lagrangian:
     """The function of centred Y that is minimised, as a solver sees it."""
 
-    n_threads = 1
-    device = torch.device("cpu")
+    backend = choose_backend(torch.device("cpu"))
 
     def __init__(self, A, At, squares, w, mu):
         self._A, self._At, self._squares, self._w, self._mu = A, At, squares, w, mu

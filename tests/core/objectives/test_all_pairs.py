@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from skmde import MDE, Constraint
-from skmde.core.objectives import all_pairs as all_pairs_module
+from skmde.core.kernels import backend as backend_module
+from skmde.core.kernels.backend import CompiledBackend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.objectives.edges import EdgeList
@@ -18,12 +19,12 @@ from skmde.preprocessing import all_edges
 def both(n, m, distortion, dtype=torch.float64, n_threads=1, **arguments):
     """The same objective without and with lists of pairs."""
     pairs = AllPairs.build(n, distortion, dtype=dtype, **arguments)
-    assert isinstance(pairs, AllPairs) and pairs.has_kernel
+    assert isinstance(pairs, AllPairs)
     listed = EdgeList.build(all_edges(n), n, distortion, dtype=dtype, **arguments)
-    return (
-        AllPairsTerm(pairs, m, dtype=dtype, n_threads=n_threads),
-        EdgeTerm(listed, n, m, dtype=dtype, n_threads=n_threads),
-    )
+    backend = CompiledBackend(n_threads)
+    term = AllPairsTerm.build(pairs, m, dtype=dtype, backend=backend)
+    assert term is not None
+    return term, EdgeTerm(listed, n, m, dtype=dtype, backend=backend)
 
 
 def assert_same(objectives, X, rtol):
@@ -81,20 +82,22 @@ def test_coincident_and_distant_items_are_finite():
     X[25:] = 1e9
     for name in LOSSES:
         pairs = AllPairs.build(50, name, deviations=np.full(1225, 2.0))
-        value, gradient = AllPairsTerm(pairs, 2, dtype=torch.float32).value_and_gradient(X)
+        term = AllPairsTerm.build(pairs, 2, dtype=torch.float32, backend=CompiledBackend())
+        value, gradient = term.value_and_gradient(X)
         assert np.isfinite(value) and torch.isfinite(gradient).all()
 
 
 @pytest.mark.parametrize("n_threads", [2, 4])
 def test_bits_do_not_depend_on_threads(n_threads, monkeypatch):
-    monkeypatch.setattr(all_pairs_module, "_PAIRS_PER_PIECE", 500)
-    monkeypatch.setattr(all_pairs_module, "_SMALL", 10)
+    monkeypatch.setattr(backend_module, "_PAIRS_PER_PIECE", 500)
+    monkeypatch.setattr(backend_module, "_SMALL", 10)
     deviations = np.random.default_rng(4).gamma(2.0, size=300 * 299 // 2)
     X = embedding(300, 2, torch.float32)
     pairs = AllPairs.build(300, "absolute", deviations=deviations)
     answers = []
     for threads in (1, n_threads, n_threads):
-        objective = AllPairsTerm(pairs, 2, dtype=torch.float32, n_threads=threads)
+        backend = CompiledBackend(threads)
+        objective = AllPairsTerm.build(pairs, 2, dtype=torch.float32, backend=backend)
         answers += [objective.value_and_gradient(X), objective.value_and_gradient(X)]
     for value, gradient in answers:
         assert value == answers[0][0]
@@ -103,8 +106,8 @@ def test_bits_do_not_depend_on_threads(n_threads, monkeypatch):
 
 @pytest.mark.parametrize("n", [2, 3, 10, 1000, 2500])
 def test_pieces_cover_every_row_once(n, monkeypatch):
-    monkeypatch.setattr(all_pairs_module, "_PAIRS_PER_PIECE", 7)
-    pieces = all_pairs_module._pieces(n)
+    monkeypatch.setattr(backend_module, "_PAIRS_PER_PIECE", 7)
+    pieces = backend_module.row_pieces(n)
     assert [k for k, _, _ in pieces] == list(range(len(pieces)))
     rows = np.concatenate([np.arange(start, stop) for _, start, stop in pieces])
     np.testing.assert_array_equal(rows, np.arange(n - 1))

@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 import torch
-from core_problems import on_the_torch_path
 from kernel_cases import LOSSES, PENALTIES
 
 from skmde import losses, penalties
-from skmde.core.objectives import edge_term as objective_module
+from skmde.core.kernels import backend as backend_module
+from skmde.core.kernels.backend import CompiledBackend, TorchBackend, edge_pieces
 from skmde.core.objectives.edge_term import EdgeTerm, distances, distortions
 from skmde.core.objectives.edges import EdgeList
 from skmde.functions.base import Loss
 
 N = 30
+TORCH = TorchBackend(torch.device("cpu"))
 
 
 def random_edges(rng, n=N, p=200):
@@ -20,9 +21,9 @@ def random_edges(rng, n=N, p=200):
     return edges[edges[:, 0] != edges[:, 1]]
 
 
-def make(edges, distortion, m, *, dtype=torch.float64, n=N, n_threads=1, **arguments):
+def make(edges, distortion, m, *, dtype=torch.float64, n=N, backend=None, **arguments):
     edge_list = EdgeList.build(edges, n, distortion, dtype=dtype, **arguments)
-    return EdgeTerm(edge_list, n, m, dtype=dtype, n_threads=n_threads)
+    return EdgeTerm(edge_list, n, m, dtype=dtype, backend=backend or CompiledBackend())
 
 
 def central_differences(function, X, h=1e-6):
@@ -83,9 +84,8 @@ def test_gradient_equals_central_differences_for_every_function(compiled):
         if isinstance(function, penalties.Barrier):
             function = penalties.Barrier(rho=0.01)
         extra = {"deviations": delta} if isinstance(function, Loss) else {}
-        problem = make(edges, function, 2, n=6, weights=w, **extra)
-        if not compiled:
-            problem = on_the_torch_path(problem)
+        backend = CompiledBackend() if compiled else TORCH
+        problem = make(edges, function, 2, n=6, weights=w, backend=backend, **extra)
         _, gradient = problem.value_and_gradient(X)
         want = central_differences(lambda Z, f=problem: float(f.value_and_gradient(Z)[0]), X)
         scale = float(gradient.abs().max()) + 1e-3
@@ -99,7 +99,7 @@ def test_compiled_and_callable_segments_add_up(distortion):
     w = rng.normal(size=len(edges))
     X = torch.from_numpy(rng.normal(size=(N, 2)))
     mixed = make(edges, distortion, 2, weights=w)
-    assert mixed._pieces and mixed._reference
+    assert len(mixed._sums) == 2
     names = {True: "inverse_power", False: "quadratic"}
     plain = tuple(
         part if isinstance(part, str) else names[k == 1] for k, part in enumerate(distortion)
@@ -201,8 +201,8 @@ def test_distortions_of_both_signs_are_in_the_callers_order():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("m", [2, 3])
 def test_bits_do_not_depend_on_the_number_of_threads(monkeypatch, dtype, m):
-    monkeypatch.setattr(objective_module, "_EDGES_PER_PIECE", 1000)
-    monkeypatch.setattr(objective_module, "_SMALL", 100)
+    monkeypatch.setattr(backend_module, "_EDGES_PER_PIECE", 1000)
+    monkeypatch.setattr(backend_module, "_SMALL", 100)
     rng = np.random.default_rng(8)
     n, p = 2000, 20_000
     edges = random_edges(rng, n, p)
@@ -210,27 +210,22 @@ def test_bits_do_not_depend_on_the_number_of_threads(monkeypatch, dtype, m):
     X = torch.from_numpy(rng.normal(size=(n, m))).to(dtype)
     results = []
     for n_threads in (1, 2, 4):
-        problem = make(edges, ("log1p", "log"), m, dtype=dtype, n=n, n_threads=n_threads, weights=w)
-        assert len(problem._pieces) > 10 and len(problem._bounds) > 1
+        backend = CompiledBackend(n_threads)
+        problem = make(edges, ("log1p", "log"), m, dtype=dtype, n=n, backend=backend, weights=w)
+        assert len(edge_pieces([len(edges)], n * m)) > 10
         results += [problem.value_and_gradient(X) for _ in range(3)]
     for value, gradient in results[1:]:
         assert value == results[0][0]
         assert torch.equal(gradient, results[0][1])
 
 
-def test_pieces_cover_all_edges_once_and_depend_on_the_problem_alone(monkeypatch):
-    monkeypatch.setattr(objective_module, "_EDGES_PER_PIECE", 300)
-    rng = np.random.default_rng(9)
-    edges = random_edges(rng, 50, 2000)
-    w = np.where(rng.random(len(edges)) < 0.3, -1.0, 1.0)
-    plans = []
-    for n_threads in (1, 3):
-        problem = make(edges, ("log1p", "log"), 2, n=50, n_threads=n_threads, weights=w)
-        plans.append([piece[6:9] for piece in problem._pieces])
-    assert plans[0] == plans[1]
-    covered = [k for start, stop, _ in plans[0] for k in range(start, stop)]
-    assert covered == list(range(len(edges)))
-    assert [number for *_, number in plans[0]] == list(range(len(plans[0])))
+@pytest.mark.parametrize("counts", [[2000], [1400, 600], [1, 299, 1700, 5]])
+def test_pieces_cover_all_edges_of_each_run_once(monkeypatch, counts):
+    monkeypatch.setattr(backend_module, "_EDGES_PER_PIECE", 300)
+    pieces = edge_pieces(counts, 100)
+    assert len(pieces) >= sum(counts) / 300
+    covered = [(run, k) for run, start, stop in pieces for k in range(start, stop)]
+    assert covered == [(run, k) for run, count in enumerate(counts) for k in range(count)]
 
 
 def test_many_pieces_and_one_give_the_same_gradient(monkeypatch):
@@ -238,7 +233,7 @@ def test_many_pieces_and_one_give_the_same_gradient(monkeypatch):
     edges = random_edges(rng, 100, 3000)
     X = torch.from_numpy(rng.normal(size=(100, 2)))
     one = make(edges, "log1p", 2, n=100).value_and_gradient(X)
-    monkeypatch.setattr(objective_module, "_EDGES_PER_PIECE", 200)
+    monkeypatch.setattr(backend_module, "_EDGES_PER_PIECE", 200)
     many = make(edges, "log1p", 2, n=100)
     for _ in range(2):  # the second time, the parts must be clear again
         value, gradient = many.value_and_gradient(X)
@@ -247,13 +242,12 @@ def test_many_pieces_and_one_give_the_same_gradient(monkeypatch):
 
 
 def test_number_of_pieces_is_bounded(monkeypatch):
-    monkeypatch.setattr(objective_module, "_EDGES_PER_PIECE", 10)
-    edges = random_edges(np.random.default_rng(11), 50, 5000)
-    assert len(make(edges, "log1p", 2, n=50)._pieces) == objective_module._MAX_PIECES
+    monkeypatch.setattr(backend_module, "_EDGES_PER_PIECE", 10)
+    assert len(edge_pieces([5000], 100)) == backend_module._MAX_PIECES
     # Each piece has a gradient of its own: fewer pieces where gradients are large.
-    monkeypatch.setattr(objective_module, "_PARTS", 8 * 50 * 2)
-    assert len(make(edges, "log1p", 2, n=50)._pieces) == 8
-    assert len(make(edges, "log1p", 200, n=50)._pieces) == objective_module._MIN_PIECES
+    monkeypatch.setattr(backend_module, "_PARTS", 8 * 100)
+    assert len(edge_pieces([5000], 100)) == 8
+    assert len(edge_pieces([5000], 10_000)) == backend_module._MIN_PIECES
 
 
 @pytest.mark.parametrize(
@@ -274,7 +268,7 @@ def test_bits_of_the_torch_path_do_not_depend_on_torchs_threads(function, is_los
     extra = {"deviations": delta} if is_loss else {}
     X = torch.from_numpy(rng.normal(size=(n, 2)).astype(np.float32))
     edge_list = EdgeList.build(edges, n, function, weights=w, **extra)
-    problem = on_the_torch_path(EdgeTerm(edge_list, n, 2))
+    problem = EdgeTerm(edge_list, n, 2, backend=TORCH)
     before = torch.get_num_threads()
     results = []
     try:

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from skmde.core.solvers import history as history_module
+from skmde.core.kernels import backend as backend_module
+from skmde.core.kernels.backend import CompiledBackend, TorchBackend
 from skmde.core.solvers.history import PairHistory
 
 SHAPE = (40, 3)
+BACKENDS = [CompiledBackend(), TorchBackend(torch.device("cpu"))]
 
 
 def two_loop(pairs, g):
@@ -29,14 +31,13 @@ def two_loop(pairs, g):
 class Run:
     """A history that is fed with pairs of a quadratic function, and the pairs kept beside it."""
 
-    def __init__(self, memory_size, dtype=torch.float64, on_cpu=True, n_threads=1, seed=0):
+    def __init__(self, memory_size, dtype=torch.float64, backend=None, seed=0):
         self.rng = np.random.default_rng(seed)
         self.length = int(np.prod(SHAPE))
         A = self.rng.normal(size=(self.length, self.length))
         self.hessian = A @ A.T / self.length + 0.1 * np.eye(self.length)
         like = torch.zeros(SHAPE, dtype=dtype)
-        self.history = PairHistory(memory_size, like, n_threads)
-        self.history.on_cpu = on_cpu
+        self.history = PairHistory(memory_size, like, backend or CompiledBackend())
         self.dtype, self.memory_size = dtype, memory_size
         self.x = self.rng.normal(size=self.length)
         self.pairs = []
@@ -73,29 +74,29 @@ class Run:
         assert slope < 0
 
 
-@pytest.mark.parametrize("on_cpu", [True, False])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("memory_size", [1, 2, 5])
 def test_direction_equals_the_two_loop_recursion_before_and_after_the_memory_is_full(
-    memory_size, on_cpu
+    memory_size, backend
 ):
-    run = Run(memory_size, on_cpu=on_cpu)
+    run = Run(memory_size, backend=backend)
     for k in range(3 * memory_size + 2):
         assert run.step()
         assert len(run.history) == min(k + 1, memory_size)
         run.compare(rtol=1e-9)
 
 
-@pytest.mark.parametrize("on_cpu", [True, False])
-def test_direction_in_float32(on_cpu):
-    run = Run(10, dtype=torch.float32, on_cpu=on_cpu)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_direction_in_float32(backend):
+    run = Run(10, dtype=torch.float32, backend=backend)
     for _ in range(14):
         assert run.step()
         run.compare(rtol=1e-3)
 
 
-@pytest.mark.parametrize("on_cpu", [True, False])
-def test_pairs_without_curvature_are_left_out_but_their_gradient_counts(on_cpu):
-    run = Run(3, on_cpu=on_cpu)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_pairs_without_curvature_are_left_out_but_their_gradient_counts(backend):
+    run = Run(3, backend=backend)
     for curvature in (1, 1, -1, -1, 1, -1, 1, 1, -1):
         assert run.step(curvature) == (curvature > 0)
         run.compare(rtol=1e-9)
@@ -103,16 +104,16 @@ def test_pairs_without_curvature_are_left_out_but_their_gradient_counts(on_cpu):
 
 
 def test_first_direction_is_steepest_descent():
-    history = PairHistory(4, torch.zeros(SHAPE), 1)
+    history = PairHistory(4, torch.zeros(SHAPE), CompiledBackend())
     G = torch.randn(SHAPE, generator=torch.Generator().manual_seed(0))
     V, slope = history.direction(G, 12.5)
     assert torch.equal(V, -G)
     assert slope == -12.5
 
 
-@pytest.mark.parametrize("on_cpu", [True, False])
-def test_clear_goes_back_to_steepest_descent_and_starts_anew(on_cpu):
-    run = Run(3, on_cpu=on_cpu)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_clear_goes_back_to_steepest_descent_and_starts_anew(backend):
+    run = Run(3, backend=backend)
     for _ in range(5):
         run.step()
     run.history.clear()
@@ -125,9 +126,9 @@ def test_clear_goes_back_to_steepest_descent_and_starts_anew(on_cpu):
         run.compare(rtol=1e-9)
 
 
-@pytest.mark.parametrize("on_cpu", [True, False])
-def test_a_trial_that_is_not_finite_leaves_no_trace(on_cpu):
-    run = Run(3, on_cpu=on_cpu)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_trial_that_is_not_finite_leaves_no_trace(backend):
+    run = Run(3, backend=backend)
     for fault in (np.nan, np.inf):
         run.step()
         broken = torch.full(SHAPE, fault, dtype=run.dtype)
@@ -144,9 +145,9 @@ def test_a_trial_that_is_not_finite_leaves_no_trace(on_cpu):
             run.compare(rtol=1e-9)
 
 
-@pytest.mark.parametrize("on_cpu", [True, False])
-def test_a_pair_whose_numbers_overflow_is_left_out(on_cpu):
-    run = Run(3, dtype=torch.float32, on_cpu=on_cpu)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_pair_whose_numbers_overflow_is_left_out(backend):
+    run = Run(3, dtype=torch.float32, backend=backend)
     assert run.step() and run.step()
     before = run.after
     run.after = torch.full(SHAPE, 1e25, dtype=torch.float32)
@@ -169,7 +170,7 @@ def test_whether_a_pair_is_kept_does_not_depend_on_the_scale_of_the_function(sca
 
 @pytest.mark.parametrize("scale", [1e-10, 1.0, 1e10])
 def test_pairs_of_rounding_noise_are_left_out(scale):
-    history = PairHistory(3, torch.zeros(2, 1), 1)
+    history = PairHistory(3, torch.zeros(2, 1), CompiledBackend())
     s = torch.tensor([[1.0], [0.0]])
     G = torch.tensor([[0.0], [scale]])
     noisy = G + torch.tensor([[1e-9 * scale], [scale]])
@@ -178,17 +179,17 @@ def test_pairs_of_rounding_noise_are_left_out(scale):
 
 
 def test_no_change_of_the_gradient_is_no_pair():
-    history = PairHistory(3, torch.zeros(SHAPE), 1)
+    history = PairHistory(3, torch.zeros(SHAPE), CompiledBackend())
     G = torch.ones(SHAPE)
     assert not history.accept(history.stage(torch.ones(SHAPE), torch.zeros(SHAPE), G, G))
 
 
 def test_bits_do_not_depend_on_the_number_of_threads(monkeypatch):
-    monkeypatch.setattr(history_module, "_SHARE", 16)
+    monkeypatch.setattr("skmde.core.kernels.backend._SHARE", 16)
+    assert len(backend_module._shares(int(np.prod(SHAPE)))) == 8
     directions = []
     for n_threads in (1, 2, 4):
-        run = Run(4, dtype=torch.float32, n_threads=n_threads)
-        assert len(run.history._bounds) == 8
+        run = Run(4, dtype=torch.float32, backend=CompiledBackend(n_threads))
         for _ in range(6):
             run.step()
         directions.append(run.history.direction(run.after, 1.0))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from skmde._utils.device import available_devices, is_cpu
 from skmde.preprocessing.neighbors.backends.base import RowSearch, nearest_candidates
 from skmde.preprocessing.neighbors.backends.exact import ExactSearch
 
@@ -47,16 +48,15 @@ class TorchSearch(RowSearch):
 
     def _candidates(self, queries, width, exclude):
         """Indices of about the nearest rows, in no order."""
-        device = torch.device(self.device)
-        if device.type == "cuda" and not torch.cuda.is_available():
-            device = torch.device("cpu")
+        there = self.device.split(":")[0] in {name.split(":")[0] for name in available_devices()}
+        device = torch.device(self.device if there else "cpu")
         items = _on_device(self.rows, device)
         # Products of centred rows cancel least.
         center = items.mean(dim=0)
         items = items - center
         norms = (items * items).sum(dim=1)
         candidates = np.empty((len(queries), width), np.int32)
-        step = max(1, _BLOCK_ENTRIES[device.type != "cpu"] // len(items))
+        step = max(1, _BLOCK_ENTRIES[not is_cpu(device)] // len(items))
         for start in range(0, len(queries), step):
             part = slice(start, start + step)
             block = _on_device(queries[part], device) - center

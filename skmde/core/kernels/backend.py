@@ -1,0 +1,352 @@
+"""Who computes: compiled loops on the CPU, or torch on any device.
+
+A backend is chosen once for a problem, from its device, and asked which functions it has loops for.
+It owns the sums over pairs of items and the passes over the solver's history; everything above it
+works on torch tensors and never asks where they are. A new backend (a GPU kernel, say) is one more
+subclass of `Backend` here and one more case of `choose_backend`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from skmde._linalg.vector_kernels import combine, history_dots
+from skmde._utils.device import is_cpu
+from skmde._utils.threads import even_pieces, run_pieces
+from skmde.core.kernels import numba_edges, torch_reference
+from skmde.functions.base import Loss, Penalty
+
+_EDGES_PER_PIECE = 1 << 18
+_PAIRS_PER_PIECE = 1 << 17
+_MAX_PIECES = 16
+_MIN_PIECES = 4
+_PARTS = 1 << 26  # numbers in all pieces' gradients; wide embeddings get fewer pieces
+_SMALL = 1 << 14  # numbers; below it a sum of pieces is not worth sharing
+_SHARE = 1 << 15  # numbers per piece of a vector
+
+Value = float | torch.Tensor
+# From an embedding and a factor to the factor times the sum of distortions, and its gradient.
+Sums = Callable[[torch.Tensor, float], tuple[Value, torch.Tensor]]
+
+
+class Run(NamedTuple):
+    """Pairs of items that have one distortion function.
+
+    Attributes
+    ----------
+    function : Penalty or Loss
+    i, j : torch.Tensor of shape (c,), int32
+        The items.
+    weights : torch.Tensor of shape (c,)
+    deviations : torch.Tensor of shape (c,) or None
+        Original distances, for a loss.
+    """
+
+    function: Penalty | Loss
+    i: torch.Tensor
+    j: torch.Tensor
+    weights: torch.Tensor
+    deviations: torch.Tensor | None
+
+
+class Backend(ABC):
+    """Sums over pairs of items, and the solver's passes over long vectors.
+
+    Results have the same bits for any number of threads.
+
+    Parameters
+    ----------
+    device : torch.device
+        Where the tensors are.
+    n_threads : int
+        Threads for compiled loops.
+    """
+
+    def __init__(self, device: torch.device, n_threads: int = 1) -> None:
+        self.device = device
+        self.n_threads = n_threads
+
+    @abstractmethod
+    def compiles(self, function: Penalty | Loss) -> bool:
+        """Whether there is a compiled loop for a distortion function."""
+
+    @abstractmethod
+    def edge_sums(
+        self, runs: Sequence[Run], n_items: int, n_components: int, dtype: torch.dtype
+    ) -> Sums:
+        """The sum of the distortions of all runs, and its gradient, as a function of X.
+
+        Parameters
+        ----------
+        runs : sequence of Run
+            One at least. Each function is one that the backend `compiles`, or the backend is
+            torch's.
+        n_items, n_components : int
+            Shape of the embedding.
+        dtype : torch.dtype
+            Of the embedding.
+
+        Returns
+        -------
+        sums : callable
+            Takes a contiguous embedding and a factor.
+        """
+
+    def all_pairs_sums(
+        self,
+        function: Penalty | Loss,
+        weights: torch.Tensor | None,
+        deviations: torch.Tensor | None,
+        n_items: int,
+        n_components: int,
+        dtype: torch.dtype,
+    ) -> Sums | None:
+        """The same for every pair of items, in the order of rows, without lists of them.
+
+        Returns
+        -------
+        sums : callable or None
+            None if the backend has no loop for it: then list the pairs.
+        """
+        return None
+
+    @abstractmethod
+    def history_dots(self, H: torch.Tensor, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """Inner products of every row of `H` with `g` and with `y`: shape (rows, 2)."""
+
+    @abstractmethod
+    def combine(
+        self, H: torch.Tensor, coefficients: np.ndarray, g: torch.Tensor, scale: float
+    ) -> torch.Tensor:
+        """The vector ``coefficients @ H + scale * g``."""
+
+
+class CompiledBackend(Backend):
+    """Compiled loops on the CPU.
+
+    Parameters
+    ----------
+    n_threads : int
+        Threads that share the loops.
+    """
+
+    def __init__(self, n_threads: int = 1) -> None:
+        super().__init__(torch.device("cpu"), n_threads)
+
+    def compiles(self, function: Penalty | Loss) -> bool:
+        return function.kernel_parameters() is not None
+
+    def edge_sums(
+        self, runs: Sequence[Run], n_items: int, n_components: int, dtype: torch.dtype
+    ) -> Sums:
+        length = n_items * n_components
+        arguments = []
+        for run in runs:
+            # not read where there are no original distances
+            delta = run.weights if run.deviations is None else run.deviations
+            pairs = (x.numpy() for x in (run.i, run.j, run.weights, delta))
+            arguments.append((*_kernel_of(run.function, dtype), *pairs))
+        pieces = [
+            (number, *arguments[run], start, stop)
+            for number, (run, start, stop) in enumerate(
+                edge_pieces([len(run.i) for run in runs], length)
+            )
+        ]
+        parts = torch.zeros((len(pieces), length), dtype=dtype).numpy()
+
+        def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
+            x = X.numpy()
+
+            def add(number: int, kind: int, params: Any, *pairs: Any) -> float:
+                G = parts[number].reshape(x.shape)
+                return float(numba_edges.piece(kind, params, x, *pairs, G))  # type: ignore[call-arg]
+
+            totals = run_pieces(add, pieces, self.n_threads)
+            gradient = torch.empty_like(X)
+            self._collect(parts, scale, gradient.view(-1).numpy())
+            return sum(totals) * scale, gradient
+
+        return sums
+
+    def all_pairs_sums(
+        self,
+        function: Penalty | Loss,
+        weights: torch.Tensor | None,
+        deviations: torch.Tensor | None,
+        n_items: int,
+        n_components: int,
+        dtype: torch.dtype,
+    ) -> Sums | None:
+        if not self.compiles(function):
+            return None
+        kind, params = _kernel_of(function, dtype)
+        nothing = np.empty(0, params.dtype)
+        w, delta = (nothing if x is None else x.numpy() for x in (weights, deviations))
+        pieces = row_pieces(n_items)
+        parts = np.zeros((len(pieces), n_items * n_components), params.dtype)
+
+        def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
+            n, m = X.shape
+            columns = X.T.contiguous().numpy()
+
+            def add(number: int, start: int, stop: int) -> float:
+                G = parts[number].reshape(m, n)
+                return float(numba_edges.triangle(kind, params, columns, w, delta, start, stop, G))
+
+            totals = run_pieces(add, pieces, self.n_threads)
+            flat = torch.empty(m * n, dtype=X.dtype)
+            self._collect(parts, scale, flat.numpy())
+            return sum(totals) * scale, flat.view(m, n).T.contiguous()
+
+        return sums
+
+    def _collect(self, parts: Any, scale: float, out: Any) -> None:
+        """The pieces' gradients, added up in their order."""
+        bounds = even_pieces(0, len(out), 1 if len(out) <= _SMALL else 8)
+        run_pieces(
+            lambda start, stop: numba_edges.collect(parts, scale, start, stop, out),
+            bounds,
+            self.n_threads,
+        )
+
+    def history_dots(self, H: torch.Tensor, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        Hn, gn, yn = H.numpy(), g.numpy(), y.numpy()
+        bounds = _shares(len(gn))
+        parts = np.empty((len(bounds), len(Hn), 2))
+        run_pieces(
+            lambda k, start, stop: history_dots(Hn, gn, yn, start, stop, parts[k]),
+            [(k, start, stop) for k, (start, stop) in enumerate(bounds)],
+            self.n_threads,
+        )
+        return torch.from_numpy(parts.sum(axis=0))
+
+    def combine(
+        self, H: torch.Tensor, coefficients: np.ndarray, g: torch.Tensor, scale: float
+    ) -> torch.Tensor:
+        V = torch.empty_like(g)
+        Hn, gn, out = H.numpy(), g.numpy(), V.numpy()
+        run_pieces(
+            lambda start, stop: combine(Hn, coefficients, gn, scale, start, stop, out),
+            _shares(len(gn)),
+            self.n_threads,
+        )
+        return V
+
+
+class TorchBackend(Backend):
+    """Operations of torch, on any device and for any distortion function."""
+
+    def compiles(self, function: Penalty | Loss) -> bool:
+        return False
+
+    def edge_sums(
+        self, runs: Sequence[Run], n_items: int, n_components: int, dtype: torch.dtype
+    ) -> Sums:
+        plans = [
+            (
+                run,
+                torch_reference.Incidence.of(run.i, run.j, n_items),
+                torch_reference.block_of(run.function, self.device, len(run.i)),
+            )
+            for run in runs
+        ]
+
+        def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
+            value: Value = 0.0
+            gradient: torch.Tensor | None = None
+            for run, incidence, block in plans:
+                total, part = torch_reference.value_and_gradient(
+                    run.function,
+                    X,
+                    run.i,
+                    run.j,
+                    run.weights,
+                    run.deviations,
+                    incidence,
+                    block,
+                )
+                value = value + total * scale
+                part = part * scale
+                gradient = part if gradient is None else gradient + part
+            assert gradient is not None
+            return value, gradient
+
+        return sums
+
+    def history_dots(self, H: torch.Tensor, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch_reference.history_dots(H, g, y)
+
+    def combine(
+        self, H: torch.Tensor, coefficients: np.ndarray, g: torch.Tensor, scale: float
+    ) -> torch.Tensor:
+        c = torch.as_tensor(coefficients).to(device=g.device, dtype=g.dtype)
+        return torch_reference.combine(H, c, g, scale)
+
+
+def choose_backend(device: torch.device, n_threads: int = 1) -> Backend:
+    """The backend for tensors on a device.
+
+    Parameters
+    ----------
+    device : torch.device
+    n_threads : int, default=1
+        Threads for compiled loops; results do not depend on it.
+
+    Returns
+    -------
+    backend : Backend
+        Functions that it does not compile are evaluated in torch, on the same device.
+    """
+    return CompiledBackend(n_threads) if is_cpu(device) else TorchBackend(device, n_threads)
+
+
+def _kernel_of(function: Penalty | Loss, dtype: torch.dtype) -> tuple[int, Any]:
+    """Kind and parameters of a built-in function, as its compiled loop takes them."""
+    kernel = function.kernel_parameters()
+    assert kernel is not None
+    kind, *parameters = kernel
+    return kind, torch.tensor(parameters, dtype=dtype).numpy()
+
+
+def _shares(length: int) -> list[tuple[int, int]]:
+    """Pieces of a long vector; how many depends on its length alone."""
+    return even_pieces(0, length, min(_MAX_PIECES, -(-length // _SHARE)))
+
+
+def edge_pieces(counts: Sequence[int], length: int) -> list[tuple[int, int, int]]:
+    """Pieces of the work on runs of edges; how many depends on the problem alone.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Edges of each run.
+    length : int
+        Numbers of the gradient.
+
+    Returns
+    -------
+    pieces : list of tuple (run, start, stop)
+    """
+    most = min(max(_PARTS // length, _MIN_PIECES), _MAX_PIECES)
+    size = max(_EDGES_PER_PIECE, -(-sum(counts) // most))
+    return [
+        (run, start, stop)
+        for run, count in enumerate(counts)
+        for start, stop in even_pieces(0, count, -(-count // size))
+    ]
+
+
+def row_pieces(n_items: int) -> list[tuple[int, int, int]]:
+    """Numbered runs of rows with about as many pairs each; how many depends on n alone."""
+    rows = np.arange(n_items + 1)
+    before = rows * (2 * n_items - rows - 1) // 2
+    n_pairs = int(before[-1])
+    count = min(max(1, n_pairs // _PAIRS_PER_PIECE), _MAX_PIECES)
+    bounds = np.searchsorted(before[:-1], np.linspace(0, n_pairs, count + 1)).tolist()
+    return [(k, start, stop) for k, (start, stop) in enumerate(pairwise(bounds))]
