@@ -1,27 +1,30 @@
 """The problem that an anchored embedding solves: pairs with a free item, functions, and anchors.
 
-The average distortion is that of the pairs that have a free item: a pair of two anchors adds a
-constant, and is left out. Coordinates are in the units of the anchors' values. What is handed to
-the solver is relative to the anchors' mean, and for a loss that has no unit of its own in units of
-the original distances, so that neither offset nor scale costs precision.
+The average distortion is that of the pairs that have a free item. A pair of two anchors adds a
+constant and is left out. Coordinates are in the units of the anchors' values.
 
-A soft anchor is a pair more: of the item, which is free, and a further item that is fixed at the
-place, under the quadratic penalty.
+A soft anchor is one pair more: it joins the item, which is free, to a further item that is fixed at
+the anchor's value, under the quadratic penalty (the *pull*).
 
-Neither the unit of coordinates nor stiff pulls may slow a solve down or end it early. Under
-attraction alone, which has no scale that would count, the solver sees coordinates as large as 1 and
-a distortion of 1; and it sees a soft anchor's distance from its place larger the more the pull
-outweighs the pairs.
+Neither the unit nor the offset of the coordinates may cost precision or iterations:
+
+- The solver works in a `Frame` around the anchors' mean. With a loss that has no length of its own,
+  the unit is the size of the original distances. Under attraction alone no length matters, so
+  coordinates have size 1 and the distortion of the quadratic solution is 1.
+- A stiff pull would slow the solver down. The variable of a soft anchor is its deviation from the
+  anchor's value, enlarged the more its pull outweighs its pairs.
 """
 
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
+from skmde._linalg.frame import Frame
 from skmde._linalg.scaling import root_mean_square
 from skmde._utils.threads import count_threads
 from skmde.constraints import Anchored
@@ -32,9 +35,9 @@ from skmde.core.objectives.rescaled import Rescaled
 from skmde.core.objectives.total import Total
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
-from skmde.core.solvers.result import in_units
-from skmde.core.spectral.placement import loose_items, place_quadratic
-from skmde.functions.base import Loss
+from skmde.core.solvers.result import Callback, in_units
+from skmde.core.spectral.placement import QuadraticPlacement, loose_items, place_quadratic
+from skmde.functions.base import Loss, Penalty
 from skmde.functions.powers import Linear, Quadratic
 from skmde.functions.residual_losses import SquaredLoss
 from skmde.functions.thresholds import Huber
@@ -44,6 +47,8 @@ from skmde.functions.thresholds import Huber
 _ROUNDINGS = (0.3, 0.03, 0.003, 0.0003)
 _PRECISE = (1e-6, 1e6)  # sizes of an embedding that float32 does well
 _STIFF = 100.0  # pulls that outweigh pairs by so much are beyond float32
+
+Functions = Loss | tuple[Penalty, Penalty | None]
 
 
 class AnchoredSolution(NamedTuple):
@@ -67,31 +72,31 @@ class AnchoredSolution(NamedTuple):
     gradient: np.ndarray
     residual_norm: float
     n_iter: int
-    history: dict
+    history: dict[str, np.ndarray]
 
 
-class _Frame(NamedTuple):
-    """What a solver sees of coordinates: relative to the center, in some unit, divided by a length.
+class _Variables(NamedTuple):
+    """How the solver's variables are related to coordinates.
 
     Attributes
     ----------
-    center : ndarray of shape (m,)
-    unit, factor : float
-        Unit of length, and what the distortion in it is to be multiplied by.
-    coordinates, offset : ndarrays of shape (n_anchors, m) and (n_items, m)
-        The anchors' coordinates, and from where each item's variables are counted.
+    frame : Frame
+        Center and unit of the coordinates that the objective sees.
+    factor : float
+        What the distortion in this unit is multiplied by.
+    values, offset : ndarrays of shape (n_anchors, m) and (n_items, m)
+        In the frame: the anchors' values, and the points from which variables are counted.
     stiffness : ndarray of shape (n_items,)
-        How much the pull at each item outweighs its pairs; 0 for those that are not pulled.
+        How much the pull at each item outweighs its pairs; 0 for items that are not pulled.
     size, length : float
-        Of the largest place, and of a typical one if the solver is to see it as 1.
+        In the frame: the largest coordinate of an anchor, and the length that the solver sees as 1.
     is_moderate : bool
-        Whether float32 does it.
+        Whether float32 is precise enough.
     """
 
-    center: np.ndarray
-    unit: float
+    frame: Frame
     factor: float
-    coordinates: np.ndarray
+    values: np.ndarray
     offset: np.ndarray
     stiffness: np.ndarray
     size: float
@@ -125,18 +130,18 @@ class AnchoredProblem:
 
     def __init__(
         self,
-        n_items,
-        edges,
-        functions,
-        weights,
-        distances=None,
+        n_items: int,
+        edges: np.ndarray,
+        functions: Functions,
+        weights: np.ndarray,
+        distances: np.ndarray | None = None,
         *,
-        anchors,
-        values,
-        anchor_weight=None,
-        device,
-        n_jobs,
-    ):
+        anchors: np.ndarray,
+        values: np.ndarray,
+        anchor_weight: float | None = None,
+        device: torch.device,
+        n_jobs: int | None,
+    ) -> None:
         self.n_items, self.functions = n_items, functions
         self.anchors, self.values = anchors, values
         self._anchor_weight = anchor_weight
@@ -152,26 +157,26 @@ class AnchoredProblem:
             self._fixed = n_items + np.arange(len(anchors))
         self.edges, self.weights, self.distances = edges, weights, distances
         self._device, self._n_jobs = device, n_jobs
-        self._placement = None
+        self._placement: QuadraticPlacement | None = None
 
     @property
-    def _n_all(self):
-        """Items, and those that soft anchors are pulled to."""
+    def _n_all(self) -> int:
+        """Number of items and of further items that soft anchors are pulled to."""
         return self.n_items + (0 if self._anchor_weight is None else len(self.anchors))
 
     @property
-    def center(self):
+    def center(self) -> np.ndarray:
         """Mean of the anchors' coordinates."""
-        largest = np.abs(self.values).max() or 1.0
-        return largest * (self.values / largest).mean(axis=0)
+        origin: np.ndarray = Frame.around(self.values).origin
+        return origin
 
-    def count_loose(self):
+    def count_loose(self) -> tuple[int, int]:
         """Number of items that no chain of attractive pairs joins to an anchor, and their parts."""
         edges = self.edges[self.weights > 0]
         loose, n_parts = loose_items(edges, self.n_items, self.anchors)
         return int(np.count_nonzero(loose)), n_parts
 
-    def place_quadratic(self):
+    def place_quadratic(self) -> QuadraticPlacement:
         """Where the quadratic penalty would put the items that attract each other."""
         if self._placement is None:
             attract = self.weights > 0
@@ -183,7 +188,7 @@ class AnchoredProblem:
             self._placement = placement
         return self._placement
 
-    def _solve_exactly(self):
+    def _solve_exactly(self) -> AnchoredSolution:
         """The solution under the quadratic penalty alone."""
         begin = time.perf_counter()
         placement = self.place_quadratic()
@@ -198,7 +203,7 @@ class AnchoredProblem:
         return self._solution(placement.X, value, gradient, placement.n_iter, history)
 
     @property
-    def _is_quadratic(self):
+    def _is_quadratic(self) -> bool:
         """Whether the quadratic penalty is all there is."""
         if len(self.edges) == 0:
             return True
@@ -208,77 +213,110 @@ class AnchoredProblem:
         return type(attract) is Quadratic and (repel is None or not (self.weights < 0).any())
 
     @property
-    def _is_linear(self):
+    def _is_linear(self) -> bool:
         return isinstance(self.functions, tuple) and (
             type(self.functions[0]) is Linear and self.functions[1] is None
         )
 
-    def solve(self, start, dtype, **options):
+    def solve(
+        self,
+        start: np.ndarray | Callable[[], np.ndarray],
+        dtype: Any,
+        *,
+        callbacks: Sequence[Callback] = (),
+        verbose: int = 0,
+        **settings: Any,
+    ) -> AnchoredSolution:
         """The solution: exact, or by projected L-BFGS from a starting point.
 
         Parameters
         ----------
         start : ndarray of shape (n_items, m), float64, or callable
-            Rows of anchors that do not move do not count.
+            Rows of anchors that do not move are ignored. A callable is called only if a start is
+            needed.
         dtype : dtype
-            float32 is taken for its word only where it is precise enough.
-        **options : dict
-            Further arguments of :func:`~skmde.core.solvers.base.solve`; callbacks see iterates in
-            the units of the anchors' values.
+            The solve is in float64 where float32 is not precise enough.
+        callbacks : sequence of callable
+            They see iterates in the units of the anchors' values.
+        verbose : int
+            1 shows a progress bar.
+        **settings : dict
+            Settings of :class:`~skmde.core.solvers.lbfgs.LBFGS`.
         """
         if self._is_quadratic:
             return self._solve_exactly()
         X = start() if callable(start) else start
-        frame = self._frame()
-        if not frame.is_moderate:
+        variables = self._variables()
+        if not variables.is_moderate:
             dtype = np.float64
         if self._is_linear:
-            limits = {name: options[name] for name in ("max_iter", "memory_size", "tol")}
-            for threshold in (float(part * frame.size) for part in _ROUNDINGS):
+            for threshold in (float(part * variables.size) for part in _ROUNDINGS):
                 # relative to the linear penalty the rounded one is multiplied by twice that
                 rounded = Huber(threshold), None
-                X, _, _ = self._run(frame, rounded, X, dtype, pull=2 * threshold, **limits)
-        X, n_iter, history = self._run(frame, self.functions, X, dtype, **options)
+                pull = 2 * threshold
+                X, _, _ = self._run(variables, rounded, X, dtype, LBFGS(**settings), pull)
+        X, n_iter, history = self._run(
+            variables,
+            self.functions,
+            X,
+            dtype,
+            LBFGS(**settings),
+            callbacks=callbacks,
+            verbose=verbose,
+        )
         value, gradient = self._evaluate(X)
         return self._solution(X, value, gradient, n_iter, history)
 
-    def _run(self, frame, functions, start, dtype, pull=1.0, callbacks=(), verbose=0, **settings):
+    def _run(
+        self,
+        variables: _Variables,
+        functions: Functions,
+        start: np.ndarray,
+        dtype: Any,
+        solver: LBFGS,
+        pull: float = 1.0,
+        callbacks: Sequence[Callback] = (),
+        verbose: int = 0,
+    ) -> tuple[np.ndarray, int, dict[str, np.ndarray]]:
         """Coordinates of all items, number of iterations and history of a solve."""
-        center, unit = frame.center, frame.unit
-        X = np.empty((self._n_all, len(center)))
-        X[: len(start)] = (start - center) / unit
-        X[self._fixed] = frame.coordinates
-        pull *= unit**2 / frame.factor
-        scale = frame.length / np.sqrt(1 + pull * frame.stiffness)
-        arrays = frame.offset, scale[:, None], X
-        offset, scale, X = (torch.from_numpy(A.astype(dtype)).to(self._device) for A in arrays)
-        objective = Rescaled(self._objective(functions, X.dtype, unit, pull), offset, scale)
+        frame, factor = variables.frame, variables.factor
+        inside = np.empty((self._n_all, start.shape[1]))
+        inside[: len(start)] = frame.inside(start)
+        inside[self._fixed] = variables.values
+        pull *= frame.unit**2 / factor
+        lengths = variables.length / np.sqrt(1 + pull * variables.stiffness)
+
+        def tensor(array: np.ndarray) -> torch.Tensor:
+            return torch.from_numpy(array.astype(dtype)).to(self._device)
+
+        X = tensor(inside)
+        average = self._objective(functions, X.dtype, frame.unit, pull)
+        objective = Rescaled(average, tensor(variables.offset), tensor(lengths[:, None]))
         Z = objective.from_original(X)
         if not np.isfinite(float(objective.value_and_gradient(Z)[0])):
             raise ValueError(
-                "The average distortion is infinite at the starting point, as a barrier is where "
-                "items are too close together. Take a penalty that is finite there, or give `fit` "
-                "an array as init in which they are apart."
+                "The average distortion is infinite at the starting point: a barrier is infinite "
+                "where items are too close together. Take a penalty that is finite there, or give "
+                "`fit` an array as init in which the items are apart."
             )
         if self._attracts_only:
-            X[: self.n_items] = torch.from_numpy(
-                (self.place_quadratic().X[: self.n_items] - center) / unit
-            )
+            quadratic = frame.inside(self.place_quadratic().X[: self.n_items])
+            X[: self.n_items] = torch.from_numpy(quadratic)
             value = float(objective.value_and_gradient(objective.from_original(X))[0])
             objective.unit = value if 0 < value < np.inf else 1.0
-        values = objective.unit * frame.factor
-        norms = values / (unit * frame.length)
+        values = objective.unit * factor
+        norms = values / (frame.unit * variables.length)
 
-        def original(Z):
-            X = center + unit * objective.to_original(Z).cpu().double().numpy()
+        def outside(Z: torch.Tensor) -> np.ndarray:
+            X: np.ndarray = frame.outside(objective.to_original(Z).cpu().double().numpy())
             X[self._fixed] = self.values
             return X
 
-        def seen(Z):
-            return torch.from_numpy(original(Z)[: self.n_items])
+        def seen(Z: torch.Tensor) -> torch.Tensor:
+            return torch.from_numpy(outside(Z)[: self.n_items])
 
         result = solve(
-            LBFGS(**settings),
+            solver,
             objective,
             Anchored(self._fixed, Z[self._fixed]),
             Z,
@@ -288,24 +326,31 @@ class AnchoredProblem:
         history = result.history.as_arrays()
         history["value"] *= values
         history["residual_norm"] *= norms
-        return original(result.X), result.n_iter, history
+        return outside(result.X), result.n_iter, history
 
-    def _frame(self):
-        center = self.center
+    def _variables(self) -> _Variables:
         unit, factor = self._unit()
-        coordinates = (self.values - center) / unit
-        offset = np.zeros((self._n_all, coordinates.shape[1]))
+        frame = Frame(self.center, unit)
+        values = frame.inside(self.values)
+        offset = np.zeros((self._n_all, values.shape[1]))
         if self._anchor_weight is not None:
-            offset[self.anchors] = coordinates
-        size = float(np.abs(coordinates).max())
-        length = root_mean_square(np.abs(coordinates).ravel()) if self._attracts_only else 1.0
+            offset[self.anchors] = values
+        size = float(np.abs(values).max())
+        length = root_mean_square(np.abs(values).ravel()) if self._attracts_only else 1.0
         stiffness = self._stiffness()
         stiffest = stiffness.max() * unit**2 / factor
-        moderate = _PRECISE[0] < size < _PRECISE[1] and stiffest < _STIFF
+        moderate = bool(_PRECISE[0] < size < _PRECISE[1] and stiffest < _STIFF)
         length = length or 1.0
-        return _Frame(center, unit, factor, coordinates, offset, stiffness, size, length, moderate)
+        return _Variables(frame, factor, values, offset, stiffness, size, length, moderate)
 
-    def _solution(self, X, value, gradient, n_iter, history):
+    def _solution(
+        self,
+        X: np.ndarray,
+        value: float,
+        gradient: np.ndarray,
+        n_iter: int,
+        history: dict[str, np.ndarray],
+    ) -> AnchoredSolution:
         """X and all that is known of it, for the items."""
         own = gradient[: self.n_items].copy()
         if self._anchor_weight is not None:
@@ -314,11 +359,11 @@ class AnchoredProblem:
         return AnchoredSolution(X[: self.n_items], value, own, norm, n_iter, history)
 
     @property
-    def _attracts_only(self):
+    def _attracts_only(self) -> bool:
         """Whether penalties, and no repulsion, make the distortion."""
         return isinstance(self.functions, tuple) and not (self.weights < 0).any()
 
-    def _stiffness(self):
+    def _stiffness(self) -> np.ndarray:
         """How much the pull at each item outweighs its pairs; 0 for those that are not pulled."""
         found = np.zeros(self._n_all)
         if self._anchor_weight is not None:
@@ -328,7 +373,7 @@ class AnchoredProblem:
             found[self.anchors] = self._anchor_weight / np.where(degrees > 0, degrees, typical)
         return found
 
-    def _unit(self):
+    def _unit(self) -> tuple[float, float]:
         """Unit of length of the solver, and what its values are to be multiplied by."""
         if isinstance(self.functions, Loss):
             function, lengths = self.functions, self.distances
@@ -342,13 +387,15 @@ class AnchoredProblem:
         with np.errstate(over="ignore", under="ignore"):
             return size, float(np.float64(size) ** degree)
 
-    def _pulls(self):
+    def _pulls(self) -> np.ndarray:
         """The pairs of soft anchors and what they are pulled to."""
         return np.stack([self.anchors, self._fixed], axis=1)
 
-    def _objective(self, functions, dtype, unit=1.0, pull=1.0):
+    def _objective(
+        self, functions: Functions, dtype: torch.dtype, unit: float = 1.0, pull: float = 1.0
+    ) -> Total:
         """Average distortion of all pairs, in some unit of length, its pulls multiplied."""
-        options = {"dtype": dtype, "device": self._device}
+        options: dict[str, Any] = {"dtype": dtype, "device": self._device}
         delta = self.distances
         edges = EdgeList.build(
             self.edges,
@@ -372,7 +419,7 @@ class AnchoredProblem:
         m, backend = self.values.shape[1], choose_backend(self._device, count_threads(self._n_jobs))
         return Total([EdgeTerm(edges, self._n_all, m, dtype=dtype, backend=backend)], backend)
 
-    def _evaluate(self, X):
+    def _evaluate(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         """Average distortion and its gradient at X, in float64; 0 if there is no pair."""
         if len(self.edges) == 0:
             return 0.0, np.zeros_like(X)
@@ -382,7 +429,7 @@ class AnchoredProblem:
         )
         return float(value), gradient.cpu().numpy()
 
-    def _residual_norm(self, gradient):
+    def _residual_norm(self, gradient: np.ndarray) -> float:
         """Frobenius norm of the rows of free items."""
         free = np.ones(len(gradient), dtype=bool)
         free[self._fixed] = False

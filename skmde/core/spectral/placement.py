@@ -27,6 +27,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from skmde._linalg.frame import Frame
+
 _MIN_STEPS, _MAX_STEPS = 100, 3000
 
 
@@ -111,12 +113,13 @@ def place_quadratic(
             "weights the problem may have no solution."
         )
     values = np.asarray(values, dtype=np.float64)
-    center, size, coordinates = _units(values)
+    frame = Frame.around(values)
+    known = frame.inside(values)
     graph = _graph(edges, weights, n_items)
     loose, n_loose_parts = _loose(graph, anchors)
 
     X = np.zeros((n_items, values.shape[1]))
-    X[anchors] = coordinates
+    X[anchors] = known
     free = ~loose
     free[anchors] = False
     items = np.flatnonzero(free)
@@ -125,7 +128,7 @@ def place_quadratic(
         rows = graph[items]
         degrees = np.asarray(rows.sum(axis=1)).ravel()
         within = rows[:, items]
-        right = rows[:, anchors] @ coordinates
+        right = rows[:, anchors] @ known
         laplacian = (sp.diags_array(degrees) - within).tocsr()
         if max_steps is None:
             max_steps = int(np.clip(2 * items.size, _MIN_STEPS, _MAX_STEPS))
@@ -135,7 +138,7 @@ def place_quadratic(
         X[items] = U
         norm = _norm(right)
         residual = _norm(right - laplacian @ U) / norm if norm > 0 else 0.0
-    X = center + size * X
+    X = frame.outside(X)
     X[anchors] = values
     return QuadraticPlacement(X, residual, n_iter, loose, n_loose_parts)
 
@@ -163,16 +166,6 @@ def _loose(graph: Any, anchors: np.ndarray) -> tuple[np.ndarray, int]:
     reached = np.zeros(n_parts, dtype=bool)
     reached[labels[anchors]] = True
     return ~reached[labels], int(n_parts - np.count_nonzero(reached))
-
-
-def _units(values: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """Mean and extent of the anchors, and their coordinates in these units."""
-    largest = float(np.abs(values).max()) or 1.0
-    scaled = values / largest
-    middle = scaled.mean(axis=0)
-    coordinates = scaled - middle
-    extent = float(np.abs(coordinates).max()) or 1.0
-    return largest * middle, largest * extent, coordinates / extent
 
 
 def _graph(edges: np.ndarray, weights: np.ndarray, n_items: int) -> Any:

@@ -1,0 +1,89 @@
+"""Changes of unit: coordinates relative to a center, in multiples of a length.
+
+A solver works on numbers of about size 1 near the origin, whatever the unit and the offset of the
+coordinates that it is given. A `Frame` says how the two are related; every change of unit of an
+embedding goes through it, forth (`inside`) and back (`outside`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A center and a unit of length.
+
+    Attributes
+    ----------
+    center : ndarray of shape (m,), or float
+        What becomes the origin, in multiples of `scale`.
+    unit : float
+        The length that becomes 1, in multiples of `scale`.
+    scale : float, default=1.0
+        A first factor, which keeps sums and squares of very large or small numbers finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde._linalg.frame import Frame
+    >>> frame = Frame(center=np.array([10.0, 20.0]), unit=5.0)
+    >>> frame.inside(np.array([[15.0, 20.0]]))
+    array([[1., 0.]])
+    >>> frame.outside(np.array([[1.0, 0.0]]))
+    array([[15., 20.]])
+    """
+
+    center: Any
+    unit: float
+    scale: float = 1.0
+
+    @classmethod
+    def around(cls, points: np.ndarray) -> Frame:
+        """The mean of some points and the largest deviation of a coordinate from it.
+
+        Parameters
+        ----------
+        points : ndarray of shape (k, m)
+            Finite, one at least.
+        """
+        scale = float(np.abs(points).max()) or 1.0
+        scaled = points / scale
+        center = scaled.mean(axis=0)
+        return cls(center, float(np.abs(scaled - center).max()) or 1.0, scale)
+
+    @classmethod
+    def by_powers_of_two(cls, points: np.ndarray) -> Frame:
+        """The same with the radius as unit, both factors rounded to powers of 2.
+
+        Nothing but the subtraction of the center is rounded then.
+        """
+        scale = _power_of_two(float(np.abs(points).max()))
+        center = (points / scale).mean(axis=0)
+        radius = np.sqrt(np.square(points / scale - center).sum(axis=1).max())
+        return cls(center, _power_of_two(float(radius)), scale)
+
+    @property
+    def length(self) -> float:
+        """The length that becomes 1."""
+        return self.scale * self.unit
+
+    @property
+    def origin(self) -> Any:
+        """The coordinates that become 0."""
+        return self.scale * self.center
+
+    def inside(self, X: Any) -> Any:
+        """Coordinates in this frame, for coordinates X."""
+        return (X / self.scale - self.center) / self.unit
+
+    def outside(self, Z: Any) -> Any:
+        """Coordinates, for coordinates Z in this frame."""
+        return self.origin + self.length * Z
+
+
+def _power_of_two(x: float) -> float:
+    return float(2.0 ** np.clip(np.round(np.log2(x)), -1000, 1000)) if x > 0.0 else 1.0
