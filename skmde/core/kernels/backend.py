@@ -1,6 +1,6 @@
 """Who computes: compiled loops on the CPU, or torch on any device.
 
-A backend is chosen once for a problem, from its device, and asked which functions it has loops for.
+A backend is chosen once for a problem, from its device, and asked which functions it serves.
 It owns the sums over pairs of items and the passes over the solver's history; everything above it
 works on torch tensors and never asks where they are. A new backend (a GPU kernel, say) is one more
 subclass of `Backend` here and one more case of `choose_backend`.
@@ -73,8 +73,8 @@ class Backend(ABC):
         self.n_threads = n_threads
 
     @abstractmethod
-    def compiles(self, function: Penalty | Loss) -> bool:
-        """Whether there is a compiled loop for a distortion function."""
+    def serves(self, function: Penalty | Loss) -> bool:
+        """Whether the backend can evaluate a distortion function."""
 
     @abstractmethod
     def edge_sums(
@@ -85,8 +85,7 @@ class Backend(ABC):
         Parameters
         ----------
         runs : sequence of Run
-            One at least. Each function is one that the backend `compiles`, or the backend is
-            torch's.
+            One at least, of functions that the backend `serves`.
         n_items, n_components : int
             Shape of the embedding.
         dtype : torch.dtype
@@ -139,7 +138,7 @@ class CompiledBackend(Backend):
     def __init__(self, n_threads: int = 1) -> None:
         super().__init__(torch.device("cpu"), n_threads)
 
-    def compiles(self, function: Penalty | Loss) -> bool:
+    def serves(self, function: Penalty | Loss) -> bool:
         return function.kernel_parameters() is not None
 
     def edge_sums(
@@ -183,7 +182,7 @@ class CompiledBackend(Backend):
         n_components: int,
         dtype: torch.dtype,
     ) -> Sums | None:
-        if not self.compiles(function):
+        if not self.serves(function):
             return None
         kind, params = _kernel_of(function, dtype)
         nothing = np.empty(0, params.dtype)
@@ -242,8 +241,8 @@ class CompiledBackend(Backend):
 class TorchBackend(Backend):
     """Operations of torch, on any device and for any distortion function."""
 
-    def compiles(self, function: Penalty | Loss) -> bool:
-        return False
+    def serves(self, function: Penalty | Loss) -> bool:
+        return True
 
     def edge_sums(
         self, runs: Sequence[Run], n_items: int, n_components: int, dtype: torch.dtype
@@ -301,7 +300,7 @@ def choose_backend(device: torch.device, n_threads: int = 1) -> Backend:
     Returns
     -------
     backend : Backend
-        Functions that it does not compile are evaluated in torch, on the same device.
+        Functions that it does not serve are evaluated by `TorchBackend`, on the same device.
     """
     return CompiledBackend(n_threads) if is_cpu(device) else TorchBackend(device, n_threads)
 

@@ -51,12 +51,12 @@ class EdgeTerm:
         self.edges = edges
         self.backend = backend = backend or choose_backend(edges.device)
         runs = edges.runs()
-        compiled = [run for run in runs if backend.compiles(run.function)]
-        others = [run for run in runs if not backend.compiles(run.function)]
+        served = [run for run in runs if backend.serves(run.function)]
+        others = [run for run in runs if not backend.serves(run.function)]
         shape = n_items, n_components, dtype
         self._sums: list[Sums] = []
-        if compiled:
-            self._sums.append(backend.edge_sums(compiled, *shape))
+        if served:
+            self._sums.append(backend.edge_sums(served, *shape))
         for run in others:
             self._sums.append(TorchBackend(edges.device).edge_sums([run], *shape))
 

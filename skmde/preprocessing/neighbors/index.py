@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array
 
 from skmde._utils.random import private_generator
 from skmde.preprocessing.neighbors.backends.faiss import is_installed
+from skmde.preprocessing.neighbors.backends.table import SEARCHES, SearchOptions
 from skmde.preprocessing.neighbors.directions import SearchWithZeroRows
 from skmde.preprocessing.neighbors.metrics import (
     check_metric,
@@ -24,7 +25,7 @@ from skmde.preprocessing.neighbors.spaces import AngularSpace, MetricSpace, Vect
 
 __all__ = ["ALGORITHMS", "NeighborIndex", "check_rows"]
 
-ALGORITHMS = ("auto", "exact", "faiss", "pynndescent", "torch")
+ALGORITHMS = ("auto", *SEARCHES)
 
 # Pairs times features up to which every pair is compared: a second or two on two cores for the
 # compiled loop; the half minute that pynndescent compiles; about as long for scikit-learn's
@@ -37,8 +38,6 @@ _CHEAP_CALLABLE = 5e6
 
 # Sparse data with at most this many entries (of both kinds) is searched as dense data.
 _SMALL_DENSE = 1 << 25
-# With fewer rows faiss complains on the standard error stream, and nothing is gained.
-_ENOUGH_FOR_FAISS = 64
 
 
 def check_rows(X):
@@ -102,8 +101,9 @@ class NeighborIndex:
         n_jobs=None,
         device=None,
     ):
-        if algorithm not in ALGORITHMS:
-            raise ValueError(f"algorithm must be one of {ALGORITHMS}, got {algorithm!r}.")
+        known = ("auto", *SEARCHES)
+        if algorithm not in known:
+            raise ValueError(f"algorithm must be one of {known}, got {algorithm!r}.")
         self.metric = metric
         self.metric_params = metric_params
         self.algorithm = algorithm
@@ -209,7 +209,7 @@ class NeighborIndex:
         n, d = X.shape
         chosen = self.algorithm
         fast = self._form is not None and self._dense
-        if chosen in ("faiss", "torch") and not fast:
+        if chosen != "auto" and SEARCHES[chosen].needs_dense_euclidean and not fast:
             raise ValueError(
                 f"algorithm={chosen!r} needs dense data and a Euclidean, cosine or correlation "
                 f"metric, got metric={self.metric!r}{'' if self._dense else ' and sparse data'}. "
@@ -242,7 +242,7 @@ class NeighborIndex:
         return str(resolve_device(self.device))
 
     def _make_space(self, X):
-        approximate = self.algorithm_ in ("faiss", "pynndescent")
+        approximate = SEARCHES[self.algorithm_].is_approximate
         dtype = np.float32 if approximate else np.float64
         if self._form is None:
             return MetricSpace(X, self.metric, dtype)
@@ -251,30 +251,12 @@ class NeighborIndex:
         return VectorSpace(X, self._form, np.float32 if approximate else None)
 
     def _make_search(self, rows, seed):
-        if self.algorithm_ == "faiss":
-            from skmde.preprocessing.neighbors.backends.faiss import FaissSearch, import_faiss
-
-            import_faiss()
-            if len(rows) >= _ENOUGH_FOR_FAISS:
-                return FaissSearch(rows, min(self.n_neighbors, len(rows) - 1))
-        if self.algorithm_ == "torch":
-            from skmde.preprocessing.neighbors.backends.torch import TorchSearch
-
-            return TorchSearch(rows, self._device())
-        metric = self.metric if self._form is None else "sqeuclidean"
-        params = self.metric_params if self._form is None else None
-        if self.algorithm_ == "pynndescent":
-            from skmde.preprocessing.neighbors.backends.descent import DescentSearch
-
-            return DescentSearch(rows, metric, params, self.n_neighbors, seed)
-        if self._form is None:
-            from skmde.preprocessing.neighbors.backends.pairwise import PairwiseSearch
-
-            return PairwiseSearch(rows, metric, params)
-        if sp.issparse(rows):
-            from skmde.preprocessing.neighbors.backends.pairwise import PairwiseSparseSearch
-
-            return PairwiseSparseSearch(rows)
-        from skmde.preprocessing.neighbors.backends.exact import ExactSearch
-
-        return ExactSearch(rows)
+        kind, form = SEARCHES[self.algorithm_], self._form is not None
+        options = SearchOptions(
+            metric=None if form else self.metric,
+            metric_params=None if form else self.metric_params,
+            n_neighbors=self.n_neighbors,
+            seed=seed,
+            device=self._device() if kind.uses_device else "cpu",
+        )
+        return kind.build(rows, options)

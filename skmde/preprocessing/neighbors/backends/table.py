@@ -1,0 +1,104 @@
+"""The ways to search for neighbours, by name.
+
+A new way is a subclass of :class:`~skmde.preprocessing.neighbors.backends.base.RowSearch` in a file
+of its own and one row of `SEARCHES`. Libraries are imported when a search is built, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import scipy.sparse as sp
+
+# With fewer rows faiss complains on the standard error stream, and nothing is gained.
+_ENOUGH_FOR_FAISS = 64
+
+
+class SearchOptions(NamedTuple):
+    """What a search may be built with.
+
+    Attributes
+    ----------
+    metric : str or callable, or None
+        None for metrics of Euclidean form, whose rows are prepared so that squared Euclidean
+        distances decide.
+    metric_params : dict or None
+    n_neighbors : int
+        How many neighbours will usually be asked for.
+    seed : int
+    device : str
+        A device that torch knows.
+    """
+
+    metric: Any
+    metric_params: Any
+    n_neighbors: int
+    seed: int
+    device: str
+
+
+class SearchKind(NamedTuple):
+    """A way to search.
+
+    Attributes
+    ----------
+    build : callable
+        From rows and `SearchOptions` to a `RowSearch`.
+    is_approximate : bool
+        Whether float32 rows are precise enough for it.
+    needs_dense_euclidean : bool
+        Whether it serves dense rows and metrics of Euclidean form only.
+    uses_device : bool
+        Whether it computes on the index's device.
+    """
+
+    build: Callable[[Any, SearchOptions], Any]
+    is_approximate: bool = False
+    needs_dense_euclidean: bool = False
+    uses_device: bool = False
+
+
+def _exact(rows, options):
+    if options.metric is not None:
+        from skmde.preprocessing.neighbors.backends.pairwise import PairwiseSearch
+
+        return PairwiseSearch(rows, options.metric, options.metric_params)
+    if sp.issparse(rows):
+        from skmde.preprocessing.neighbors.backends.pairwise import PairwiseSparseSearch
+
+        return PairwiseSparseSearch(rows)
+    from skmde.preprocessing.neighbors.backends.exact import ExactSearch
+
+    return ExactSearch(rows)
+
+
+def _faiss(rows, options):
+    from skmde.preprocessing.neighbors.backends.faiss import FaissSearch, import_faiss
+
+    import_faiss()
+    if len(rows) < _ENOUGH_FOR_FAISS:
+        return _exact(rows, options)
+    return FaissSearch(rows, min(options.n_neighbors, len(rows) - 1))
+
+
+def _pynndescent(rows, options):
+    from skmde.preprocessing.neighbors.backends.descent import DescentSearch
+
+    metric = options.metric or "sqeuclidean"
+    params = options.metric_params if options.metric else None
+    return DescentSearch(rows, metric, params, options.n_neighbors, options.seed)
+
+
+def _torch(rows, options):
+    from skmde.preprocessing.neighbors.backends.torch import TorchSearch
+
+    return TorchSearch(rows, options.device)
+
+
+SEARCHES: dict[str, SearchKind] = {
+    "exact": SearchKind(_exact),
+    "faiss": SearchKind(_faiss, is_approximate=True, needs_dense_euclidean=True),
+    "pynndescent": SearchKind(_pynndescent, is_approximate=True),
+    "torch": SearchKind(_torch, needs_dense_euclidean=True, uses_device=True),
+}
