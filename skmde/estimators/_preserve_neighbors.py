@@ -15,7 +15,7 @@ from skmde._utils.random import private_generator
 from skmde._utils.rows import count_rows
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
-from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
+from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.placement.by_neighbors import place
 from skmde.core.problem import MDE
@@ -318,8 +318,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             X = given = self._checked_input(X)
             n = count_rows(X)
             self._check_size(n, constraint)
-            anchors = constraint.anchors if isinstance(constraint, Anchored) else ()
-            counted = CountedSamples(n, sample_weight, as_host_array(anchors))
+            counted = CountedSamples(n, sample_weight, constraint.fixed_items)
             X = counted.square(X) if self._is_precomputed() else counted.rows(X)
             constraint = counted.constraint(constraint)
             neighbors = NeighborPairs(
@@ -338,7 +337,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         self._check_size(n, constraint)
         fraction = self.repulsive_fraction
         if fraction is None:
-            fraction = 0.5 if isinstance(constraint, Standardized) else 1.0
+            fraction = 0.5 if constraint.fixes_unit else 1.0
         with stage("edges"):
             edges, weights = signed_pairs(graph, repel, fraction, random_state)
             self._check_edges(edges)
@@ -385,9 +384,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             if counted.items is not None:
                 options["callbacks"] = in_units(options["callbacks"], counted.spread)
             embedding = problem.embed(start, **options)
-        embedding = embedding.cpu()
-        if isinstance(constraint, Anchored):
-            embedding = constraint.project(embedding.double())  # anchors to their last digit
+        embedding = constraint.finish(embedding.cpu().double())
         self.embedding_ = counted.spread(embedding.numpy().astype(dtype, copy=False))
         if counted.items is not None:
             others, rest = counted.others(given)
@@ -450,10 +447,10 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         if constraint is None:
             constraint = Standardized() if repel is None else Centered()
         constraint = resolve_constraint(constraint)
-        if repel is None and isinstance(constraint, Centered):
+        if repel is None and constraint.is_free:
             raise ValueError(
-                "Without a repulsive penalty a centered embedding collapses to one point; use "
-                "constraint='standardized' (or None), or give repulsive_penalty."
+                f"Without a repulsive penalty a {constraint.name} embedding collapses to one "
+                "point; use constraint='standardized' (or None), or give repulsive_penalty."
             )
         return attract, repel, constraint
 
@@ -487,7 +484,7 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
     def _starting_point(self, X, graph, constraint, random_state, n_threads, counted):
         n = graph.shape[0]
         if not isinstance(self.init, str):
-            movable = isinstance(constraint, Centered | Standardized)
+            movable = not constraint.fixes_position
             init = counted.rows(as_host_array(self.init), "init")
             start = given_start(init, n, self.n_components, movable=movable)
         elif self.init == "quadratic":

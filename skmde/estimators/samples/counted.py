@@ -6,7 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from skmde.constraints import Anchored
 from skmde.estimators.base.embedding import as_host_array
 from skmde.estimators.samples.supervision import checked_sample_weight
 
@@ -87,10 +86,7 @@ class CountedSamples:
 
     def constraint(self, constraint):
         """The constraint for these samples alone."""
-        if self.items is None or not isinstance(constraint, Anchored):
-            return constraint
-        anchors = np.searchsorted(self.items, np.asarray(as_host_array(constraint.anchors)))
-        return Anchored(anchors, constraint.values)
+        return constraint if self.items is None else constraint.restricted(self.items)
 
     def among_all(self, numbers):
         """Numbers of samples, of these as numbers of all."""
