@@ -236,6 +236,13 @@ def test_what_the_sets_of_skmde_say_of_themselves(constraint, free, unit, positi
     assert constraint.fixes_position == position
 
 
+@pytest.mark.parametrize("constraint", [Centered(), Standardized()], ids=repr)
+def test_sets_that_name_no_item_are_the_same_for_some_items(constraint):
+    assert constraint.restricted(np.array([1, 3])) is constraint
+    X = _normal(4, 2)
+    assert constraint.finish(X) is X
+
+
 @pytest.mark.parametrize("kind", [Whitened, Unconstrained, FirstAtOrigin])
 def test_checker_accepts_promises_that_hold(kind):
     check_constraint(kind(), 8, 3)
