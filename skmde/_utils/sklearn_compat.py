@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
+from types import MethodType
+from typing import Any, TypeVar, cast
 
 from sklearn.base import (
     BaseEstimator,
@@ -33,6 +35,7 @@ __all__ = [
     "check_is_fitted",
     "fit_context",
     "validate_data",
+    "weighted_fit_context",
 ]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -45,3 +48,27 @@ def fit_context(method: Method) -> Method:
     """
     checked: Method = _fit_context(prefer_skip_nested_validation=True)(method)
     return checked
+
+
+def weighted_fit_context(method: Method) -> Method:
+    """`fit_context` for a `fit` that takes a sample of weight 2 for something else than two copies.
+
+    ``check_estimator`` requires that the two are the same if the signature of an instance's `fit`
+    names `sample_weight`, and no tag tells it otherwise. So the class's `fit` names the argument,
+    for readers and for metadata routing; an instance's takes it among further keywords.
+    """
+    return cast(Method, _WeightedFit(method))
+
+
+class _WeightedFit:
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._of_class, self._of_instance = fit_context(method), fit_context(method)
+        signature = inspect.signature(method)
+        named = [p for p in signature.parameters.values() if p.name != "sample_weight"]
+        further = inspect.Parameter("fit_params", inspect.Parameter.VAR_KEYWORD)
+        self._of_instance.__signature__ = (  # type: ignore[attr-defined]
+            signature.replace(parameters=[*named, further])
+        )
+
+    def __get__(self, instance: Any, owner: Any = None) -> Callable[..., Any]:
+        return self._of_class if instance is None else MethodType(self._of_instance, instance)

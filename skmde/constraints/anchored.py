@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, NoReturn
 
 import numpy as np
@@ -49,6 +50,14 @@ class Anchored(Constraint):
         self.anchors = anchors
         self.values = values
 
+    @property
+    def fixed_items(self) -> Any:
+        return self._arrays()[0]
+
+    @property
+    def fixed_coordinates(self) -> Any:
+        return self._arrays()[1]
+
     def project(self, Z: Tensor) -> Tensor:
         index, values = self._tensors(Z)
         return Z.index_copy(0, index, values)
@@ -91,6 +100,17 @@ class Anchored(Constraint):
                 f"The anchors' values have {values.shape[1]} columns, but the embedding has "
                 f"{n_components} components: give each anchor one value a component."
             )
+
+    def restricted(self, items: Any) -> Anchored:
+        index, values = self._arrays()
+        inside = np.isin(index, items)
+        restricted = copy.copy(self)  # also a subclass with more parameters
+        restricted.anchors = np.searchsorted(items, index[inside])
+        restricted.values = values[inside]
+        return restricted
+
+    def finish(self, X: Tensor) -> Tensor:
+        return self.project(X)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())

@@ -7,6 +7,7 @@ are in the units of the embedding.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +22,20 @@ class Constraint(BaseEstimator):
     A subclass must define `project` and `project_tangent`; everything else has a default built on
     them. Its constructor only stores its arguments, under their own names, so that it can be
     cloned and searched over. :func:`skmde.constraints.check_constraint` tests the mathematics.
+
+    Attributes
+    ----------
+    needs_projection : bool
+        Whether a step along tangents leaves the set, so that the solver has to project after it.
+    is_free : bool
+        Whether the set holds every embedding of mean 0. An estimator then chooses the unit that it
+        solves in, moves parts that no pair joins, and needs forces that keep the items apart.
+    fixes_unit : bool
+        Whether all embeddings of the set have the same root mean square of all pairs' distances,
+        which `natural_length` returns. Original distances are then scaled to this length.
+    fixes_position : bool
+        Whether an embedding of the set may leave it when its mean is subtracted. If False, an
+        estimator subtracts the mean of a starting point, and scales it if its size is far off.
 
     See Also
     --------
@@ -52,13 +67,29 @@ class Constraint(BaseEstimator):
     >>> check_constraint(sphere, n_items=10, n_components=3)
     """
 
-    #: Whether a step along tangents leaves the set, so that the solver has to project after it.
+    # The defaults promise nothing, so that they hold for any set.
     needs_projection: bool = True
+    is_free: bool = False
+    fixes_unit: bool = False
+    fixes_position: bool = True
 
     @property
     def name(self) -> str:
         """Name of the set in messages and results: the class's, in lower case."""
         return type(self).__name__.lower()
+
+    @property
+    def fixed_items(self) -> Any:
+        """Items whose coordinates the set gives: distinct indices in ascending order; (n_fixed,).
+
+        An estimator embeds them whatever they weigh.
+        """
+        return np.empty(0, dtype=np.int64)
+
+    @property
+    def fixed_coordinates(self) -> Any:
+        """Their coordinates, float64: shape (n_fixed, n_components)."""
+        return np.empty((0, 0))
 
     def project(self, Z: Tensor) -> Tensor:
         """Closest point of the set.
@@ -149,6 +180,60 @@ class Constraint(BaseEstimator):
         ValueError
             If it has none, or if a parameter is wrong. The default accepts any shape.
         """
+
+    def natural_length(self, n_items: int, n_components: int) -> float:
+        """Root mean square of all pairs' distances, for a set with `fixes_unit`.
+
+        Parameters
+        ----------
+        n_items, n_components : int
+            Shape of the embedding.
+
+        Returns
+        -------
+        float
+            The same for every embedding of the set.
+
+        Raises
+        ------
+        NotImplementedError
+            If the set does not define it.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} has no natural length: a constraint with fixes_unit = True "
+            "must define natural_length(n_items, n_components)."
+        )
+
+    def restricted(self, items: Any) -> Constraint:
+        """The constraint on some of the items, which are embedded without the others.
+
+        Parameters
+        ----------
+        items : ndarray of int of shape (n_some,)
+            Indices of the items, in ascending order. They include all `fixed_items`.
+
+        Returns
+        -------
+        Constraint
+            The set for items ``0, ..., n_some - 1``. The default is this set, as is right where
+            no item is named.
+        """
+        return self
+
+    def finish(self, X: Tensor) -> Tensor:
+        """What the set does to a solution that was computed in float32.
+
+        Parameters
+        ----------
+        X : torch.Tensor of shape (n_items, n_components)
+            The solution, converted to float64.
+
+        Returns
+        -------
+        torch.Tensor of shape (n_items, n_components)
+            A set that gives coordinates puts them in to the last digit. The default is X.
+        """
+        return X
 
 
 def normal(

@@ -27,7 +27,9 @@ def check_constraint(
 ) -> None:
     """Check that a constraint's projections are what the solver takes them for.
 
-    In float64, on random embeddings and on gradients of random functions of their distances.
+    In float64, on random embeddings and on gradients of random functions of their distances. What
+    the attributes `is_free`, `fixes_unit`, `fixes_position` and `fixed_items` promise is checked on
+    the same embeddings.
 
     Parameters
     ----------
@@ -57,6 +59,7 @@ def check_constraint(
     _check_projection(constraint, X, X + noise * _size(X))
     gradients = [_gradient(X, generator) for _ in range(2)]
     _check_tangent(constraint, X, *gradients)
+    _check_promises(constraint, X, noise * _size(X))
 
 
 def _check_projection(constraint: Constraint, X: Tensor, Z: Tensor) -> None:
@@ -114,6 +117,52 @@ def _check_tangent(constraint: Constraint, X: Tensor, Z: Tensor, other: Tensor) 
         "project_tangent(X, Z) is not the derivative of project at X in the direction Z (by "
         "central differences): one of the two is wrong, or they belong to different sets",
         scale=_size(Z),
+    )
+
+
+def _check_promises(constraint: Constraint, X: Tensor, Z: Tensor) -> None:
+    """What the set says of itself, at a feasible X and at any Z."""
+    if constraint.is_free:
+        Z = Z - Z.mean(dim=0)
+        _require_close(
+            constraint.project(Z),
+            Z,
+            "is_free promises that every embedding of mean 0 is in the set, but project moves one",
+        )
+    if not constraint.fixes_position:
+        shifted = X - X.mean(dim=0)
+        _require_close(
+            constraint.project(shifted),
+            shifted,
+            "fixes_position = False promises that an embedding stays in the set when its mean is "
+            "subtracted, but project moves it",
+        )
+    if constraint.fixes_unit and len(X) > 1:
+        length = constraint.natural_length(*X.shape)
+        found = float(torch.nn.functional.pdist(X).square().mean().sqrt())
+        _require(
+            abs(found - length) <= 10 * _RTOL * length,
+            f"fixes_unit promises that natural_length, {length:.6g}, is the root mean square of "
+            f"all pairs' distances, but an embedding of the set has {found:.6g}.",
+        )
+    _require_close(
+        constraint.finish(X), X, "finish(X) must not move a feasible X, but it does", _size(X)
+    )
+    _check_fixed_items(constraint, X)
+
+
+def _check_fixed_items(constraint: Constraint, X: Tensor) -> None:
+    items = np.asarray(constraint.fixed_items)
+    if not len(items):
+        return
+    values = torch.from_numpy(np.asarray(constraint.fixed_coordinates))
+    _require(bool((np.diff(items) > 0).all()), "fixed_items must be distinct and ascending.")
+    _require_close(X[items], values, "X[fixed_items] must be fixed_coordinates, but is not")
+    some = np.setdiff1d(np.arange(len(X)), np.setdiff1d(np.arange(len(X)), items)[:1])
+    restricted = constraint.restricted(some)
+    _require(
+        np.array_equal(some[restricted.fixed_items], items),
+        "restricted(items) must number its fixed_items by their position in items.",
     )
 
 

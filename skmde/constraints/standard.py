@@ -31,6 +31,8 @@ class Centered(Constraint):
 
     # A gradient of distances has columns that sum to 0, so steps along it keep the mean.
     needs_projection = False
+    is_free = True
+    fixes_position = False
 
     def project(self, Z: Tensor) -> Tensor:
         return centered(Z)
@@ -74,6 +76,9 @@ class Standardized(Constraint):
     >>> Standardized.natural_length(n_items=4, n_components=2)
     2.309...
     """
+
+    fixes_unit = True
+    fixes_position = False
 
     @staticmethod
     def natural_length(n_items: int, n_components: int) -> float:

@@ -15,7 +15,7 @@ from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
-from skmde.constraints import Centered, Constraint, resolve_constraint
+from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.base import Term
@@ -258,7 +258,7 @@ class MDE:
         if X is None:
             return self._random_start(np.random.default_rng(random_state), self._edges.dtype)
         start = self._projected(self._embedding(X, "the starting point X"))
-        free = isinstance(self.constraint, Centered) and self.n_items > 1
+        free = self.constraint.is_free and self.n_items > 1
         if free and bool((start == start[0]).all()):
             # No pair has a direction in which to part.
             start = start + 1e-4 * self._random_start(np.random.default_rng(0), start.dtype)
@@ -269,7 +269,7 @@ class MDE:
             self.n_items, self.n_components, generator, dtype, self.device
         )
         t = self._edges.deviations
-        if t is None or not isinstance(self.constraint, Centered):
+        if t is None or not self.constraint.is_free:
             return X
         # As large as the original distances are: normal vectors are at sqrt(2 m) from each other.
         largest = float(t.max())

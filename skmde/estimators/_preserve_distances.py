@@ -16,7 +16,7 @@ from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.rows import blocks_of_rows
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
-from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
+from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.placement.by_distances import place_by_distances
 from skmde.core.problem import MDE
@@ -330,11 +330,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             embedding = problem.embed(scaled(start, scale / unit, dtype), **options)
             errors = problem.average_distortion(distortion="squared")
             squares = problem.average_distortion(distortion=Quadratic())
-        embedding = embedding.cpu().double()
-        if isinstance(constraint, Anchored):
-            embedding = constraint.project(embedding)  # anchors to their last digit
-        embedding = unit * embedding.numpy()
-        if pairs.labels is not None and isinstance(constraint, Centered):
+        embedding = unit * constraint.finish(embedding.cpu().double()).numpy()
+        if pairs.labels is not None and constraint.is_free:
             embedding = pack_components(embedding, pairs.labels, rescale=False)
         self.embedding_ = as_output(embedding, X)
         self.stress_ = _ratio(errors, squares)
@@ -452,19 +449,18 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
 
     def _units(self, distances, loss, constraint, n):
         """What distances are multiplied by, the solver's unit of length, and its dtype."""
-        size = root_mean_square(distances)
-        if not size > 0 and not isinstance(constraint, Anchored):
+        size, fixed = root_mean_square(distances), constraint.fixed_coordinates
+        if not size > 0 and (constraint.fixes_unit or not fixed.size):
             return 1.0, 1.0, np.float32
-        if isinstance(constraint, Standardized):
+        if constraint.fixes_unit:
             return constraint.natural_length(n, self.n_components) / size, 1.0, np.float32
         # Another unit changes nothing but for a function or a set that has a length of its own; a
         # subclass of a loss may be such a function.
         degree = loss.degree if loss.kernel_parameters() is not None else None
-        if degree is not None and isinstance(constraint, Centered):
+        if degree is not None and constraint.is_free:
             return 1.0, size, np.float32
         low, high = _PRECISE
-        if isinstance(constraint, Anchored):
-            size = max(size, np.abs(np.asarray(as_host_array(constraint.values))).max())
+        size = max(size, np.abs(fixed).max(initial=0.0))
         return 1.0, 1.0, np.float32 if low < size < high else np.float64
 
     def _starting_point(self, X, source, pairs, constraint, rng, n_threads):
@@ -472,14 +468,13 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         n, m = source.n_items, self.n_components
         if not isinstance(self.init, str):
             start = checked_start(as_host_array(self.init), n, m)
-            if isinstance(constraint, Centered | Standardized):
+            if not constraint.fixes_position:
                 largest = np.abs(start).max() or 1.0
                 start = sized_if_wild(
                     largest * (start / largest - (start / largest).mean(0)), pairs
                 )
             else:
-                coordinates = constraint.values if isinstance(constraint, Anchored) else 0.0
-                check_not_wild(start, pairs.distances, np.asarray(as_host_array(coordinates)))
+                check_not_wild(start, pairs.distances, constraint.fixed_coordinates)
             return separate_coincident(start, rng)
         by_rows = self.init == "classical" and isinstance(source, RowDistances)
         if self.init == "random":

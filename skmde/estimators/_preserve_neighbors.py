@@ -8,14 +8,18 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from sklearn.neighbors import NearestNeighbors
 
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.random import private_generator
 from skmde._utils.rows import count_rows
-from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
+from skmde._utils.sklearn_compat import (
+    Interval,
+    StrOptions,
+    check_is_fitted,
+    weighted_fit_context,
+)
 from skmde._utils.threads import count_threads
-from skmde.constraints import Anchored, Centered, Constraint, Standardized, resolve_constraint
+from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.placement.by_neighbors import place
 from skmde.core.problem import MDE
@@ -28,6 +32,7 @@ from skmde.estimators.base.embedding import (
     stage,
 )
 from skmde.estimators.base.extension import GrowingMixin
+from skmde.estimators.base.neighbor_scores import NeighborScoresMixin
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import (
     Callbacks,
@@ -57,7 +62,7 @@ from skmde.preprocessing.neighbors.search import ALGORITHMS
 _N_REPULSIVE = 128
 
 
-class PreserveNeighbors(GrowingMixin, BaseEmbedding):
+class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     r"""Minimum-distortion embedding that keeps nearest neighbours together.
 
     Pairs of nearest neighbours attract each other and as many pairs drawn from the
@@ -254,12 +259,8 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         self.callbacks = callbacks
         self.verbose = verbose
 
-    # In the signature of `fit`, scikit-learn would take it for a promise that a weight of two is a
-    # sample that is there twice; copies of a sample would be each other's neighbours.
-    __metadata_request__fit = {"sample_weight": None}  # noqa: RUF012
-
-    @fit_context
-    def fit(self, X: Data, y: Any = None, **fit_params: Any) -> Self:
+    @weighted_fit_context
+    def fit(self, X: Data, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the neighbours of each sample and embed the samples.
 
         Parameters
@@ -270,11 +271,12 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
             Targets, if `target_weight` is above 0; ignored if it is 0. Classes of any type, -1,
             NaN or None where they are not known; or, if some float is no integer, numbers, NaN
             where they are not known.
-        **fit_params : dict
-            `sample_weight`, array-like of shape (n_samples,): the weight of a pair is multiplied by
-            those of its samples, relative to their mean; in `transform`, by that of the training
-            sample. Samples of weight 0 count for nothing: the others are embedded as if they were
-            not there, and then they are placed, as `transform` places unseen samples.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weight of a pair is multiplied by those of its samples, relative to their mean; in
+            `transform`, by that of the training sample. Samples of weight 0 count for nothing: the
+            others are embedded as if they were not there, and then they are placed, as `transform`
+            places unseen samples. A sample of weight 2 is not the same as two copies of it, which
+            would be each other's neighbours.
 
         Returns
         -------
@@ -293,109 +295,151 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         ConvergenceWarning
             If the solver found no finite solution.
         """
-        unknown = fit_params.keys() - {"sample_weight"}
-        if unknown:
-            raise TypeError(
-                f"{type(self).__name__}.fit() got unexpected keyword arguments {sorted(unknown)}; "
-                "beside X and y it takes sample_weight."
-            )
         with self._all_or_nothing() as fitted:
-            fitted._fit(X, y, **fit_params)
+            fitted._fit(X, y, sample_weight)
         return self
 
-    @property
-    def min_dist(self) -> None:
-        """None, as there is no least distance; ``umap.plot`` asks, and writes it below plots."""
-        return None
-
-    def _fit(self, X, y=None, sample_weight=None):
+    def _fit(self, X, y, sample_weight):
         random_state = self._random_state()
         device = resolve_device(self.device)
-        n_threads = count_threads(self.n_jobs)
         self._check_parameters()
-        attract, repel, constraint = self._problem_parts()
+        penalties, constraint, fraction = self._problem_parts()
+        # For unseen samples: as they are now, whatever becomes of the parameters.
+        self._penalties, self._fraction = tuple(map(copy.copy, penalties)), fraction
         with stage("neighbors"):
-            X = given = self._checked_input(X)
-            n = count_rows(X)
-            self._check_size(n, constraint)
-            anchors = constraint.anchors if isinstance(constraint, Anchored) else ()
-            counted = CountedSamples(n, sample_weight, as_host_array(anchors))
-            X = counted.square(X) if self._is_precomputed() else counted.rows(X)
+            given = self._checked_input(X)
+            self._check_size(count_rows(given), constraint)
+            counted = CountedSamples(count_rows(given), sample_weight, constraint.fixed_items)
+            X = counted.square(given) if self._is_precomputed() else counted.rows(given)
             constraint = counted.constraint(constraint)
-            neighbors = NeighborPairs(
-                X,
-                self.n_neighbors,
-                self.max_distance,
-                metric=self.metric,
-                metric_params=self.metric_params,
-                algorithm=self.neighbors_algorithm,
-                random_state=random_state.randint(np.iinfo(np.int32).max),
-                n_jobs=self.n_jobs,
-                device=device,
-            )
-        graph = neighbors.graph
-        n = graph.shape[0]
-        self._check_size(n, constraint)
-        fraction = self.repulsive_fraction
-        if fraction is None:
-            fraction = 0.5 if isinstance(constraint, Standardized) else 1.0
+            neighbors = self._find_neighbors(X, random_state, device)
+        self._check_size(counted.n_items, constraint)
         with stage("edges"):
-            edges, weights = signed_pairs(graph, repel, fraction, random_state)
-            self._check_edges(edges)
-            # A training item has, on average, this much repulsion.
-            self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n
-            attraction = graph
-            if self.target_weight > 0:
-                pairs = self._target_pairs(y, counted, repel, fraction, random_state)
-                edges, weights, attraction = with_targets(
-                    edges, weights, graph, *pairs, self.target_weight
-                )
-            if counted.weights is not None:
-                weights = (weights * counted.weights[edges].prod(axis=1)).astype(np.float32)
-                edges, weights = edges[weights != 0], weights[weights != 0]
-                if len(edges) == 0:
-                    raise ValueError(
-                        "No pair of samples has a weight that counts: by sample_weight all but a "
-                        "few samples, which are no neighbours, weigh nothing beside the heaviest."
-                    )
+            edges, weights, attraction = self._pairs(neighbors.graph, y, counted, random_state)
         with stage("init"):
-            start = self._starting_point(
-                X, attraction, constraint, random_state, n_threads, counted
-            )
-        # As they were at fit, whatever becomes of the parameters: what places unseen samples.
-        self._penalties, self._fraction = (copy.copy(attract), copy.copy(repel)), fraction
+            start = self._starting_point(X, attraction, constraint, random_state, counted)
         self._keep(counted, neighbors, edges, weights, random_state)
         with stage("solve"):
             problem = MDE(
-                n,
+                counted.n_items,
                 self.n_components,
                 edges,
-                (attract, repel),
+                penalties,
                 constraint,
                 weights=weights,
                 device=device,
                 n_jobs=self.n_jobs,
             )
-            dtype = output_dtype(X)
-            options = self._solver_options(
-                self._fit_callbacks(
-                    given, lambda coordinates: {"embedding_": coordinates.astype(dtype)}
-                )
+            self._solve(problem, start, given)
+        self._place_uncounted(given)
+
+    def _check_parameters(self):
+        """What scikit-learn's check of one parameter at a time cannot see."""
+        super()._check_parameters()
+        if isinstance(self.init, str) and self.init == "pca" and self._is_precomputed():
+            raise ValueError(
+                "init='pca' needs the data, but metric='precomputed' gives distances only; use "
+                "init='quadratic', 'random' or an array."
             )
-            if counted.items is not None:
-                options["callbacks"] = in_units(options["callbacks"], counted.spread)
-            embedding = problem.embed(start, **options)
-        embedding = embedding.cpu()
-        if isinstance(constraint, Anchored):
-            embedding = constraint.project(embedding.double())  # anchors to their last digit
-        self.embedding_ = counted.spread(embedding.numpy().astype(dtype, copy=False))
+
+    def _problem_parts(self):
+        """The two penalties, the constraint and the repulsive fraction, with None resolved."""
+        attract = resolve_penalty(self.attractive_penalty)
+        repel = None if self.repulsive_penalty is None else resolve_penalty(self.repulsive_penalty)
+        constraint = self.constraint
+        if constraint is None:
+            constraint = Standardized() if repel is None else Centered()
+        constraint = resolve_constraint(constraint)
+        if repel is None and constraint.is_free:
+            raise ValueError(
+                f"Without a repulsive penalty a {constraint.name} embedding collapses to one "
+                "point; use constraint='standardized' (or None), or give repulsive_penalty."
+            )
+        fraction = self.repulsive_fraction
+        if fraction is None:
+            fraction = 0.5 if constraint.fixes_unit else 1.0
+        return (attract, repel), constraint, fraction
+
+    def _find_neighbors(self, X, random_state, device):
+        return NeighborPairs(
+            X,
+            self.n_neighbors,
+            self.max_distance,
+            metric=self.metric,
+            metric_params=self.metric_params,
+            algorithm=self.neighbors_algorithm,
+            random_state=random_state.randint(np.iinfo(np.int32).max),
+            n_jobs=self.n_jobs,
+            device=device,
+        )
+
+    def _pairs(self, graph, y, counted, random_state):
+        """The pairs and their weights, and the graph of all pairs that attract."""
+        repel, n = self._penalties[1], graph.shape[0]
+        edges, weights = signed_pairs(graph, repel, self._fraction, random_state)
+        self._check_edges(edges)
+        # A training item has, on average, this much repulsion.
+        self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n
+        if self.target_weight > 0:
+            if y is None:
+                raise ValueError(
+                    f"target_weight={self.target_weight} takes targets from y, but y is None. Give "
+                    "y, or set target_weight to 0."
+                )
+            alike, differing = target_pairs(
+                counted.rows(y, "y"),
+                n,
+                self.n_neighbors or default_n_neighbors(n),
+                0.0 if repel is None else self._fraction,
+                private_generator(random_state),
+            )
+            edges, weights, graph = with_targets(
+                edges, weights, graph, alike, differing, self.target_weight
+            )
+        return *counted.weighted(edges, weights), graph
+
+    def _check_edges(self, edges):
+        if len(edges) == 0:
+            reason = "X holds no finite distance between two samples"
+            if self.max_distance is not None:
+                reason = f"none are within max_distance={self.max_distance} of each other; raise it"
+            raise ValueError(f"No two samples are neighbours: {reason}.")
+
+    def _starting_point(self, X, graph, constraint, random_state, counted):
+        n = graph.shape[0]
+        if not isinstance(self.init, str):
+            init = counted.rows(as_host_array(self.init), "init")
+            movable = not constraint.fixes_position
+            start = given_start(init, n, self.n_components, movable=movable)
+        elif self.init == "quadratic":
+            start = quadratic_start(graph, self.n_components, count_threads(self.n_jobs))
+        elif self.init == "random":
+            start = random_start(n, self.n_components, random_state)
+        else:
+            start = pca_start(X, self.n_components, random_state)
+        return separate_coincident(start, random_state)
+
+    def _solve(self, problem, start, X):
+        """Solve the problem of the samples that are embedded, and keep its solution."""
+        dtype, counted = output_dtype(X), self._counted
+        options = self._solver_options(
+            self._fit_callbacks(X, lambda coordinates: {"embedding_": coordinates.astype(dtype)})
+        )
         if counted.items is not None:
-            others, rest = counted.others(given)
-            self.embedding_[others] = self._place(rest)[0]
+            options["callbacks"] = in_units(options["callbacks"], counted.spread)
+        solution = problem.embed(start, **options).cpu().double()
+        solution = problem.constraint.finish(solution).numpy()
+        self.embedding_ = counted.spread(solution.astype(dtype))
         self.distortion_ = float(problem.value)
         self.residual_norm_ = float(problem.residual_norm)
         self.n_iter_ = problem.result.n_iter
         self.history_ = problem.result.history.as_arrays()
+
+    def _place_uncounted(self, X):
+        """Place the samples of weight 0 as `transform` places unseen ones."""
+        if self._counted.items is not None:
+            items, rows = self._counted.others(X)
+            self.embedding_[items] = self._place(rows)[0]
 
     def _extend(self, X):
         random_state = self._random_state()
@@ -441,62 +485,6 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
         self._repulsive_items = np.sort(
             random_state.choice(n, min(n, _N_REPULSIVE), replace=False)
         ).astype(np.int32)
-
-    def _problem_parts(self):
-        """The two penalties and the constraint, with None resolved."""
-        attract = resolve_penalty(self.attractive_penalty)
-        repel = None if self.repulsive_penalty is None else resolve_penalty(self.repulsive_penalty)
-        constraint = self.constraint
-        if constraint is None:
-            constraint = Standardized() if repel is None else Centered()
-        constraint = resolve_constraint(constraint)
-        if repel is None and isinstance(constraint, Centered):
-            raise ValueError(
-                "Without a repulsive penalty a centered embedding collapses to one point; use "
-                "constraint='standardized' (or None), or give repulsive_penalty."
-            )
-        return attract, repel, constraint
-
-    def _check_parameters(self):
-        """What scikit-learn's check of one parameter at a time cannot see."""
-        super()._check_parameters()
-        if isinstance(self.init, str) and self.init == "pca" and self._is_precomputed():
-            raise ValueError(
-                "init='pca' needs the data, but metric='precomputed' gives distances only; use "
-                "init='quadratic', 'random' or an array."
-            )
-
-    def _target_pairs(self, y, counted, repel, fraction, random_state):
-        if y is None:
-            raise ValueError(
-                f"target_weight={self.target_weight} takes targets from y, but y is None. Give y, "
-                "or set target_weight to 0."
-            )
-        n, y = counted.n_items, counted.rows(y, "y")
-        n_partners = self.n_neighbors or default_n_neighbors(n)
-        rng = private_generator(random_state)
-        return target_pairs(y, n, n_partners, 0.0 if repel is None else fraction, rng)
-
-    def _check_edges(self, edges):
-        if len(edges) == 0:
-            reason = "X holds no finite distance between two samples"
-            if self.max_distance is not None:
-                reason = f"none are within max_distance={self.max_distance} of each other; raise it"
-            raise ValueError(f"No two samples are neighbours: {reason}.")
-
-    def _starting_point(self, X, graph, constraint, random_state, n_threads, counted):
-        n = graph.shape[0]
-        if not isinstance(self.init, str):
-            movable = isinstance(constraint, Centered | Standardized)
-            init = counted.rows(as_host_array(self.init), "init")
-            start = given_start(init, n, self.n_components, movable=movable)
-        elif self.init == "quadratic":
-            start = quadratic_start(graph, self.n_components, n_threads)
-        elif self.init == "random":
-            start = random_start(n, self.n_components, random_state)
-        else:
-            start = pca_start(X, self.n_components, random_state)
-        return separate_coincident(start, random_state)
 
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples in the embedding of the training samples.
@@ -565,63 +553,3 @@ class PreserveNeighbors(GrowingMixin, BaseEmbedding):
     def _columns(self, X):
         """What rows say of the samples that count."""
         return self._counted.columns(X) if self._is_precomputed() else X
-
-    def score_samples(self, X: Data) -> np.ndarray:
-        """How near samples are to the training samples, as these are to each other.
-
-        The distance from a sample to the farthest of its neighbours, which are training samples, is
-        compared with the same distance of these: their mean is divided by the sample's own, which
-        is one over the simplified local outlier factor. Where `transform` puts a sample of low
-        support says little.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_new, n_features)
-            As for `transform`.
-
-        Returns
-        -------
-        support : ndarray of shape (n_new,)
-            1 for a sample that is as near to training samples as they are to each other, or
-            nearer; the less, the farther away; 0 for one without neighbours.
-
-        References
-        ----------
-        E. Schubert, A. Zimek, H.-P. Kriegel, *Local outlier detection reconsidered*, 2014.
-        """
-        check_is_fitted(self)
-        with cpu_by_default():
-            X = self._checked_unseen(X)
-            return self._neighbors.support(self._columns(X))
-
-    def score(self, X: Data, y: Any = None) -> float:
-        """Share of the nearest training samples that are nearest in the embedding, too.
-
-        For every row of X, the `n_neighbors` training samples nearest to it are compared with
-        the `n_neighbors` training samples nearest to its place in the embedding (see
-        `transform`). The score is the mean share that both have in common: 1 is best, chance is
-        ``n_neighbors / n_samples``. It does not depend on the penalties' scale, so it can compare
-        penalties, dimensions and constraints in a grid search.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_new, n_features)
-            As for `transform`; unseen samples for an honest figure.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        score : float
-            Between 0 and 1.
-        """
-        check_is_fitted(self)
-        with cpu_by_default():
-            coordinates, indices = self._place(self._checked_unseen(X))
-        anchors = self._counted.rows(self.embedding_)
-        k = min(indices.shape[1], len(anchors))
-        search = NearestNeighbors(n_neighbors=k).fit(anchors)
-        near = search.kneighbors(coordinates, return_distance=False)
-        valid = indices >= 0
-        common = (indices[:, :, None] == near[:, None, :]).any(axis=2) & valid
-        return float(np.mean(common.sum(axis=1) / np.maximum(valid.sum(axis=1), 1)))

@@ -106,3 +106,35 @@ def test_bad_anchors_are_refused_when_used(anchors, values, message):
         constraint.validate(5, 2)
     with pytest.raises(ValueError, match=message):
         constraint.project(torch.zeros(5, 2))
+
+
+def test_fixed_items_are_the_anchors_in_ascending_order():
+    constraint = Anchored([3, 0, 3], [[1, 2], [3, 4], [1, 2]])
+    assert constraint.fixed_items.tolist() == [0, 3]
+    np.testing.assert_array_equal(
+        constraint.fixed_coordinates, np.array([[3.0, 4.0], [1.0, 2.0]]), strict=True
+    )
+
+
+def test_restricted_anchors_are_counted_among_the_items_that_stay():
+    class Named(Anchored):
+        def __init__(self, anchors, values, label="a"):
+            super().__init__(anchors, values)
+            self.label = label
+
+    constraint = Named(torch.tensor([7, 2]), torch.tensor([[1.0], [5.0]]), label="b")
+    constraint.validate(9, 1)
+    some = constraint.restricted(np.array([1, 2, 4, 7, 8]))
+    assert some.project(torch.zeros(5, 1)).ravel().tolist() == [0, 5, 0, 1, 0]
+    assert type(some) is Named and some.label == "b"
+    assert constraint.anchors.tolist() == [7, 2]
+    assert constraint.fixed_items.tolist() == [2, 7]
+    without = constraint.restricted(np.array([2, 3]))
+    assert without.fixed_items.tolist() == [0] and without.fixed_coordinates.tolist() == [[5.0]]
+
+
+def test_a_finished_solution_has_anchors_to_their_last_digit():
+    constraint = Anchored([1], [[1.0 / 3.0, 0.1]])
+    solution = constraint.project(torch.ones(2, 2)).double()
+    assert solution[1].tolist() != [1.0 / 3.0, 0.1]
+    assert constraint.finish(solution).tolist() == [[1.0, 1.0], [1.0 / 3.0, 0.1]]

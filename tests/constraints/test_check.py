@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from skmde.constraints import Constraint, check_constraint
+from skmde.constraints import (
+    Anchored,
+    Centered,
+    Constraint,
+    Standardized,
+    check_constraint,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -153,3 +159,120 @@ def test_checker_refuses_a_constructor_that_changes_its_arguments():
 
     with pytest.raises(RuntimeError, match="Cannot clone"):
         check_constraint(Changed(1.0), 8, 3)
+
+
+# What a set says of itself
+
+
+class Whitened(Constraint):
+    """Standardized embeddings, as a user would write them."""
+
+    fixes_unit = True
+    fixes_position = False
+
+    def project(self, Z):
+        return Standardized().project(Z)
+
+    def project_tangent(self, X, Z):
+        return Standardized().project_tangent(X, Z)
+
+    def natural_length(self, n_items, n_components):
+        return Standardized.natural_length(n_items, n_components)
+
+
+class Unconstrained(Constraint):
+    """All embeddings."""
+
+    is_free = True
+    fixes_position = False
+
+    def project(self, Z):
+        return Z.clone()
+
+    def project_tangent(self, X, Z):
+        return Z.clone()
+
+
+class FirstAtOrigin(Constraint):
+    """The first item has given coordinates, all 0."""
+
+    fixed_items = np.array([0])
+    n_components = 3
+
+    @property
+    def fixed_coordinates(self):
+        return np.zeros((1, self.n_components))
+
+    def project(self, Z):
+        return torch.cat([torch.zeros_like(Z[:1]), Z[1:]])
+
+    def project_tangent(self, X, Z):
+        return self.project(Z)
+
+
+def test_defaults_promise_nothing():
+    sphere = Sphere()
+    assert sphere.fixes_position and not sphere.fixes_unit and not sphere.is_free
+    assert sphere.fixed_items.shape == (0,) and sphere.fixed_coordinates.size == 0
+    assert sphere.restricted(np.arange(3)) is sphere
+    X = _normal(4, 2)
+    assert sphere.finish(X) is X
+    with pytest.raises(NotImplementedError, match=r"Sphere has no natural length: .*fixes_unit"):
+        sphere.natural_length(4, 2)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "free", "unit", "position"),
+    [
+        (Centered(), True, False, False),
+        (Standardized(), False, True, False),
+        (Anchored([0], [[1.0]]), False, False, True),
+    ],
+    ids=repr,
+)
+def test_what_the_sets_of_skmde_say_of_themselves(constraint, free, unit, position):
+    assert constraint.is_free == free
+    assert constraint.fixes_unit == unit
+    assert constraint.fixes_position == position
+
+
+@pytest.mark.parametrize("constraint", [Centered(), Standardized()], ids=repr)
+def test_sets_that_name_no_item_are_the_same_for_some_items(constraint):
+    assert constraint.restricted(np.array([1, 3])) is constraint
+    X = _normal(4, 2)
+    assert constraint.finish(X) is X
+
+
+@pytest.mark.parametrize("kind", [Whitened, Unconstrained, FirstAtOrigin])
+def test_checker_accepts_promises_that_hold(kind):
+    check_constraint(kind(), 8, 3)
+
+
+def _with(kind, **attributes):
+    return type(kind.__name__, (kind,), attributes)()
+
+
+@pytest.mark.parametrize(
+    ("constraint", "message"),
+    [
+        (_with(Whitened, is_free=True), "is_free promises"),
+        (_with(Sphere, fixes_position=False), "fixes_position = False promises"),
+        (_with(Whitened, natural_length=lambda self, n, m: 1.0), r"natural_length, 1, .* has 2\.6"),
+        (_with(Sphere, finish=lambda self, X: 2 * X), r"finish\(X\) must not move"),
+        (_with(FirstAtOrigin, fixed_items=np.array([1])), r"X\[fixed_items\] must be"),
+        (_with(FirstAtOrigin, fixed_items=np.array([0, 0])), "distinct and ascending"),
+    ],
+)
+def test_checker_finds_promises_that_do_not_hold(constraint, message):
+    with pytest.raises(AssertionError, match=message):
+        check_constraint(constraint, 8, 3)
+
+
+def test_checker_finds_a_restriction_that_keeps_the_old_indices():
+    class Unmoved(Anchored):
+        def restricted(self, items):
+            return self
+
+    check_constraint(Anchored([0, 4], np.zeros((2, 3))), 8, 3)
+    with pytest.raises(AssertionError, match="by their position in items"):
+        check_constraint(Unmoved([0, 4], np.zeros((2, 3))), 8, 3)

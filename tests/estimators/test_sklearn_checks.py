@@ -1,5 +1,6 @@
 """scikit-learn's own checks, with no failure expected, in several configurations."""
 
+import inspect
 import pickle
 import warnings
 
@@ -7,6 +8,7 @@ import pytest
 import sklearn
 from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import has_fit_parameter
 
 import skmde
 from skmde import (
@@ -63,6 +65,34 @@ ANCHORED = [e for e in CONFIGURATIONS if isinstance(e, AnchoredMDE | AnchoredCla
 @parametrize_with_checks(CONFIGURATIONS)
 def test_scikit_learn_compatible(estimator, check):
     check(estimator)
+
+
+# check_estimator leaves them out where an instance's `fit` takes sample_weight among further
+# keywords; two more ask that a sample of weight 2 is the same as two copies of it.
+WEIGHT_CHECKS = [
+    "check_sample_weights_pandas_series",
+    "check_sample_weights_not_an_array",
+    "check_sample_weights_list",
+    "check_all_zero_sample_weights_error",
+    "check_sample_weights_shape",
+    "check_sample_weights_not_overwritten",
+]
+
+
+@pytest.mark.parametrize("name", WEIGHT_CHECKS)
+def test_weights_of_samples_are_taken_as_scikit_learn_asks(name):
+    check = getattr(estimator_checks, name, None)
+    if check is None:
+        pytest.skip(f"scikit-learn {sklearn.__version__} has no {name}")
+    check("PreserveNeighbors", PreserveNeighbors())
+
+
+def test_fit_names_its_weights_and_promises_no_copies():
+    assert "sample_weight" in inspect.signature(PreserveNeighbors.fit).parameters
+    assert not has_fit_parameter(PreserveNeighbors(), "sample_weight")
+    fit = PreserveNeighbors(n_neighbors=3).fit
+    assert pickle.loads(pickle.dumps(fit)).__self__.n_neighbors == 3
+    assert fit.__doc__ == PreserveNeighbors.fit.__doc__
 
 
 # check_estimator does not call these.

@@ -8,9 +8,15 @@ from matplotlib.colors import to_hex
 from skmde import PreserveNeighbors
 
 
+def fitted(X, **params):
+    mapper = PreserveNeighbors(n_neighbors=10, random_state=0, **params).fit(X)
+    mapper.min_dist = None  # umap.plot writes it below every plot, see doc/migrating.md
+    return mapper
+
+
 @pytest.fixture(scope="module")
 def mapper(digits):
-    return PreserveNeighbors(n_neighbors=10, random_state=0).fit(digits[0])
+    return fitted(digits[0])
 
 
 def test_points_are_drawn_where_the_estimator_put_them(mapper, digits):
@@ -23,7 +29,7 @@ def test_points_are_drawn_where_the_estimator_put_them(mapper, digits):
 
 def test_points_of_unseen_rows_and_another_metric(digits):
     X, _ = digits
-    mapper = PreserveNeighbors(n_neighbors=10, metric="cosine", random_state=0).fit(X[:500])
+    mapper = fitted(X[:500], metric="cosine")
     coordinates = mapper.transform(X[500:])
     ax = umap.plot.points(mapper, points=coordinates, values=X[500:].sum(axis=1), theme="fire")
     np.testing.assert_allclose(ax.collections[0].get_offsets(), coordinates)

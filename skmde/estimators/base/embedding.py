@@ -24,7 +24,6 @@ from skmde._utils.sklearn_compat import (
     validate_data,
 )
 from skmde._utils.validation import check_magnitude
-from skmde.constraints import Anchored
 from skmde.estimators.base.callbacks import FitCallbacksMixin
 from skmde.estimators.base.typing import Data
 from skmde.preprocessing.graphs.adjacency import as_adjacency, is_networkx
@@ -232,8 +231,7 @@ class BaseEmbedding(
         if n < 2:
             raise ValueError(f"X holds {n} sample; at least 2 are required.")
         constraint.validate(n, m)
-        if isinstance(constraint, Anchored):
-            check_magnitude(np.asarray(as_host_array(constraint.values)), "values of the anchors")
+        check_magnitude(constraint.fixed_coordinates, "values of the anchors")
         if m > max(n - 1, 2):
             raise ValueError(
                 f"n_components={m} must be less than the number of samples, n_samples={n}; use at "

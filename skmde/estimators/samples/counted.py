@@ -1,4 +1,8 @@
-"""Weights of samples; those of weight 0 count for nothing, as if they were not there."""
+"""Samples of nonzero weight: the ones that are embedded.
+
+An estimator searches neighbours, draws pairs and solves for these alone, and numbers them from 0.
+This module translates between them and all samples.
+"""
 
 from __future__ import annotations
 
@@ -6,55 +10,57 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from skmde.constraints import Anchored
 from skmde.estimators.base.embedding import as_host_array
 from skmde.estimators.samples.supervision import checked_sample_weight
 
 
 class CountedSamples:
-    """Which samples are embedded, and how much the pairs of each count.
+    """The samples of nonzero weight, and their weights.
 
     Parameters
     ----------
     n_samples : int
+        Number of all samples.
     sample_weight : array-like of shape (n_samples,), default=None
-    anchors : array-like of int, default=()
-        Samples that are embedded whatever they weigh.
+        Weights; None stands for equal weights.
+    fixed_items : array-like of int, default=()
+        Indices of samples that are embedded even if their weight is 0.
 
     Attributes
     ----------
     n_samples : int
-        All of them.
-    items : ndarray of int, or None
-        Those that are embedded, in ascending order; None if all are.
+        Number of all samples.
+    items : ndarray of int of shape (n_items,), or None
+        Indices of the samples of nonzero weight, and of the fixed ones, in the full data, in
+        ascending order; None if they are all samples.
     weights : ndarray of shape (n_items,), or None
-        Of those, relative to their mean; None if all are the same.
+        Their weights, divided by the mean; None if all are equal.
     """
 
-    def __init__(self, n_samples, sample_weight=None, anchors=()):
+    def __init__(self, n_samples, sample_weight=None, fixed_items=()):
         self.n_samples, self.items, self.weights = n_samples, None, None
         if sample_weight is None:
             return
         weights = checked_sample_weight(sample_weight, n_samples)
-        there = weights > 0
-        there[np.asarray(anchors, dtype=np.intp)] = True
-        if not there.all():
-            self.items = np.flatnonzero(there)
+        counts = weights > 0
+        counts[np.asarray(fixed_items, dtype=np.intp)] = True
+        if not counts.all():
+            self.items = np.flatnonzero(counts)
             if len(self.items) < 2:
                 raise ValueError(
                     f"By sample_weight {len(self.items)} sample counts; at least 2 are required."
                 )
-            weights = weights[there]
+            weights = weights[counts]
         if (weights != weights[0]).any():
             self.weights = weights / weights.mean()
 
     @property
     def n_items(self):
-        """How many are embedded."""
+        """Number of samples of nonzero weight."""
         return self.n_samples if self.items is None else len(self.items)
 
     def rows(self, X, name="X"):
-        """Entries of these samples, of any kind of container; tensors as arrays."""
+        """The entries of X for these samples; X is any container with one entry a sample."""
         if self.items is None:
             return X
         X = as_host_array(X)
@@ -66,7 +72,11 @@ class CountedSamples:
         return entries(X, self.items)
 
     def columns(self, X):
-        """What rows say of these samples: a table of distances to all, or neighbour tables."""
+        """The columns of X for these samples.
+
+        X is a matrix of distances to all samples, or a pair (indices, distances) of neighbour
+        tables, in which other samples become -1 and the indices are those among these samples.
+        """
         if self.items is None:
             return X
         if isinstance(X, tuple):
@@ -78,7 +88,7 @@ class CountedSamples:
         return (X.tocsc() if sp.issparse(X) else X)[:, self.items]
 
     def square(self, X):
-        """The same of the tables of these samples themselves."""
+        """The rows and the columns of X for these samples; X as for `columns`."""
         if self.items is None:
             return X
         if isinstance(X, tuple):
@@ -86,18 +96,34 @@ class CountedSamples:
         return self.columns(entries(X, self.items))
 
     def constraint(self, constraint):
-        """The constraint for these samples alone."""
-        if self.items is None or not isinstance(constraint, Anchored):
-            return constraint
-        anchors = np.searchsorted(self.items, np.asarray(as_host_array(constraint.anchors)))
-        return Anchored(anchors, constraint.values)
+        """The constraint on these samples alone."""
+        return constraint if self.items is None else constraint.restricted(self.items)
 
-    def among_all(self, numbers):
-        """Numbers of samples, of these as numbers of all."""
-        return numbers if self.items is None else self.items[numbers].astype(numbers.dtype)
+    def weighted(self, edges, weights):
+        """Pairs with weights times those of their samples; pairs whose product is 0 are left out.
+
+        Raises
+        ------
+        ValueError
+            If no pair is left.
+        """
+        if self.weights is None:
+            return edges, weights
+        weights = (weights * self.weights[edges].prod(axis=1)).astype(np.float32)
+        edges, weights = edges[weights != 0], weights[weights != 0]
+        if len(edges) == 0:
+            raise ValueError(
+                "No pair of samples has a weight that counts: by sample_weight all but a few "
+                "samples, which are no neighbours, weigh nothing beside the heaviest."
+            )
+        return edges, weights
+
+    def among_all(self, indices):
+        """Indices among these samples, as indices in the full data."""
+        return indices if self.items is None else self.items[indices].astype(indices.dtype)
 
     def graph(self, graph):
-        """A sparse graph of these samples as one of all."""
+        """A sparse graph of these samples, as a graph of all samples."""
         if self.items is None:
             return graph
         graph = graph.tocoo()
@@ -105,7 +131,7 @@ class CountedSamples:
         return sp.csr_array(entries, shape=(self.n_samples, self.n_samples))
 
     def spread(self, coordinates):
-        """Coordinates of these samples as coordinates of all, the others at the mean."""
+        """Coordinates of all samples: those of these samples, and their mean for the others."""
         if self.items is None:
             return coordinates
         shape = self.n_samples, coordinates.shape[1]
@@ -118,14 +144,14 @@ class CountedSamples:
         return everywhere
 
     def others(self, X):
-        """Those that are not embedded, and what X, checked input, says of them."""
+        """Indices of the samples of weight 0, and their rows of X, the checked input."""
         items = np.setdiff1d(np.arange(self.n_samples), self.items)
         if isinstance(X, tuple):
             return items, tuple(table[items] for table in X)
         return items, entries(X, items)
 
     def with_further(self, n_further):
-        """The same with further samples, of mean weight."""
+        """These samples and further ones, which have the mean weight."""
         further = CountedSamples(self.n_samples + n_further)
         if self.items is not None:
             new = np.arange(self.n_samples, further.n_samples)
@@ -136,7 +162,7 @@ class CountedSamples:
 
 
 def entries(X, items):
-    """Some entries, or rows, of a sequence, frame, array or sparse matrix."""
+    """The given entries, or rows, of a sequence, frame, array or sparse matrix."""
     if isinstance(X, list | tuple):
         return [X[item] for item in items]
     if hasattr(X, "iloc"):

@@ -7,12 +7,13 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.metrics import silhouette_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from skmde import PreserveNeighbors
 from skmde.estimators.samples.supervision import checked_sample_weight, target_pairs
@@ -196,10 +197,7 @@ def test_wrong_weights(weights, message):
         PreserveNeighbors().fit(X, sample_weight=weights)
 
 
-def test_weights_are_routed_and_other_words_refused():
-    import sklearn
-    from sklearn.pipeline import Pipeline
-
+def test_weights_are_routed():
     s = np.linspace(0.5, 2.0, N)
     with sklearn.config_context(enable_metadata_routing=True):
         step = PreserveNeighbors(random_state=0).set_fit_request(sample_weight=True)
@@ -208,8 +206,19 @@ def test_weights_are_routed_and_other_words_refused():
     np.testing.assert_array_equal(routed["embed"].embedding_, wanted)
     found = PreserveNeighbors(random_state=0).fit_transform(X, Y, sample_weight=s)
     np.testing.assert_array_equal(found, wanted)
-    with pytest.raises(TypeError, match="sample_weights"):
-        PreserveNeighbors().fit(X, Y, sample_weights=s)
+
+
+def test_weights_are_not_routed_unless_asked_for():
+    s = np.linspace(0.5, 2.0, N)
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert "sample_weight" in PreserveNeighbors().get_metadata_routing().fit.requests
+        silent = Pipeline([("embed", PreserveNeighbors(max_iter=1))])
+        with pytest.raises(ValueError, match=r"sample_weight.* but are not explicitly set"):
+            silent.fit(X, Y, sample_weight=s)
+        refusing = PreserveNeighbors(random_state=0).set_fit_request(sample_weight=False)
+        refusing = Pipeline([("embed", refusing)])
+        with pytest.raises(TypeError, match="sample_weight"):
+            refusing.fit(X, Y, sample_weight=s)
 
 
 # Support
@@ -246,7 +255,7 @@ def test_support_of_copies_and_of_samples_without_neighbours():
 
 
 def test_fit_takes_no_other_argument():
-    with pytest.raises(TypeError, match=r"fit.*'sample_weights'.*takes sample_weight"):
+    with pytest.raises(TypeError, match=r"fit\(\) got an unexpected .* 'sample_weights'"):
         PreserveNeighbors().fit(np.eye(5), sample_weights=np.ones(5))
 
 
