@@ -164,7 +164,7 @@ CASES = {
             {"metric": "graph", "max_path_length": 3.0, "max_pairs": 2000},
         ),
         large={"max_iter": 2, "max_pairs": 50_000},
-        memory="skmde.estimators._preserve_distances.physical_memory",
+        memory="skmde.estimators.pairs.pair_weights.physical_memory",
     ),
     "QuadraticMDE": Case(
         QuadraticMDE(random_state=0),

@@ -5,6 +5,9 @@ its own copy, some metrics give a row a distance from itself, and an approximate
 overlook it. So each row has a code of 64 bits, a sum over its nonzero entries of a mixture of
 value and column: equal for a dense row, a sparse one and another dtype of the same numbers. Two
 of a million different rows have the same code with a probability of 3e-8.
+
+A row that has no known code but is at distance 0 from a training row counts as equal to it, too
+(`twins`), and takes what belongs to that row (`with_twins`).
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import scipy.sparse as sp
 from skmde._utils.jit import jit
 
 _BLOCK_BYTES = 1 << 22
+_ROUNDING = 1e-6  # of the reach: error of a given distance of 0
 
 
 class KnownRows:
@@ -71,6 +75,60 @@ class KeptRows(KnownRows):
         if sp.issparse(self._X):
             return sp.csr_array(sp.vstack([sp.csr_array(self._X), sp.csr_array(X)]))
         return np.concatenate([self._X, X.toarray() if sp.issparse(X) else X])
+
+
+def twins(known, nearest, distances, reach, *, given):
+    """The training row that each row equals: the one of its code, or one at distance 0.
+
+    Distances that are given often come from matrix products, which leave a row at a distance of
+    rounding from itself: they count as 0 up to 1e-6 of the training row's reach.
+
+    Parameters
+    ----------
+    known : ndarray of shape (q,), int
+        Training rows that were found by their codes, -1 where there is none.
+    nearest : ndarray of shape (q,), int
+        The training row nearest to each row; -1 where there is none.
+    distances : ndarray of shape (q,)
+        How far it is.
+    reach : ndarray of shape (n,)
+        How far the neighbours of each training row are from it.
+    given : bool
+        Whether distances are given, rather than computed from rows.
+
+    Returns
+    -------
+    twin : ndarray of shape (q,), int
+        -1 for rows that equal none.
+    """
+    tolerance = _ROUNDING if given else 0.0
+    same = (nearest >= 0) & (distances <= tolerance * reach[nearest])
+    return np.where(known >= 0, known, np.where(same, nearest, -1))
+
+
+def with_twins(place, twin, embedding):
+    """Coordinates of rows: of those that equal a training row its own, and others.
+
+    Parameters
+    ----------
+    place : callable
+        Takes a mask of shape (q,), the rows that equal no training row, and returns their
+        coordinates. It is not called if there are none.
+    twin : ndarray of shape (q,), int
+        The training row that each row equals, or -1.
+    embedding : ndarray of shape (n, m)
+        Coordinates of the training rows.
+
+    Returns
+    -------
+    coordinates : ndarray of shape (q, m), float64
+    """
+    same = twin >= 0
+    coordinates = np.empty((len(twin), embedding.shape[1]))
+    coordinates[same] = embedding[twin[same]]
+    if not same.all():
+        coordinates[~same] = place(~same)
+    return coordinates
 
 
 def _row_codes(X):

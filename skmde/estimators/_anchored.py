@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from functools import partial
 from numbers import Integral, Real
@@ -16,10 +15,8 @@ from skmde._utils.rows import count_rows
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
 from skmde.core.anchored_problem import AnchoredProblem
-from skmde.core.placement.by_neighbors import place
 from skmde.estimators.base.embedding import (
     BaseEmbedding,
-    as_host_array,
     as_output,
     output_dtype,
     stage,
@@ -36,19 +33,13 @@ from skmde.estimators.base.typing import (
     PenaltyLike,
     RandomState,
 )
-from skmde.estimators.pairs.anchored import AffinityPairs, DistancePairs
-from skmde.estimators.pairs.distances import distance_source
-from skmde.estimators.pairs.neighbors import NeighborPairs
-from skmde.estimators.pairs.repulsion import signed_pairs
+from skmde.estimators.pairs.anchored import anchored_pairs
 from skmde.estimators.samples.anchors import known_coordinates
-from skmde.estimators.starts.anchored import distance_start, start_about_anchors
-from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
+from skmde.estimators.starts.anchored import anchored_start, given_anchored_start
+from skmde.estimators.starts.neighbors import separate_coincident
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.registry import NAMED_LOSSES, PENALTIES, resolve_loss, resolve_penalty
 from skmde.preprocessing.neighbors.search import ALGORITHMS
-
-# Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.
-_N_REPULSIVE = 128
 
 
 class AnchoredMDE(GrowingMixin, BaseEmbedding):
@@ -349,15 +340,14 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         name = f"This {type(self).__name__} estimator"
         anchors, values = known_coordinates(y, anchors, anchor_values, n, self.n_components, name)
         with stage("pairs"):
-            if self.loss is not None:
-                functions = resolve_loss(self.loss)
-            else:
-                attract, repel = resolve_penalty(self.attractive_penalty), self.repulsive_penalty
-                functions = attract, None if repel is None else resolve_penalty(repel)
-            pairs = self._pairs_of(X, rng, random_state, device)
+            source = self._pairs_of(X, random_state, rng, device)
+            pairs = source.pairs(random_state, rng)
             problem = AnchoredProblem(
                 n,
-                *self._terms(pairs, functions, random_state),
+                pairs.edges,
+                source.functions,
+                pairs.weights,
+                pairs.distances,
                 anchors=anchors,
                 values=values,
                 anchor_weight=self.anchor_weight,
@@ -366,19 +356,17 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             )
         with stage("solve"):
             if not isinstance(self.init, str):  # even where the solution is exact
-                self._given_start(problem)
-            start = partial(self._starting_point, pairs, problem, rng, random_state, n_threads)
+                given_anchored_start(self.init, problem)
+            draws = random_state, rng
+            start = partial(
+                anchored_start, self.init, source, pairs.labels, problem, *draws, n_threads
+            )
             # What places unseen samples comes after the iterates.
             options = self._solver_options(self._fit_callbacks(X, None))
             solution = problem.solve(start, output_dtype(X), **options)
         self.embedding_ = as_output(solution.X, X)
         self.n_loose_, self._n_loose_parts = problem.count_loose()
-        # As they were at fit, whatever becomes of the parameters: what places unseen samples.
-        self._functions = copy.deepcopy(functions)
-        # as much as repels a training item on average
-        n_repulsive = np.count_nonzero(problem.weights < 0)
-        self._repulsion = 2.0 * n_repulsive / n / min(n, _N_REPULSIVE)
-        self._keep(pairs, problem, solution, rng, random_state)
+        self._keep(source, problem, solution, random_state, rng)
 
     def _extend(self, X):
         random_state = self._random_state()
@@ -387,11 +375,14 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         self._check_parameters()
         old = self.embedding_
         with stage("pairs"):
-            further = (X, rng) if isinstance(self._functions, Loss) else (X,)
-            pairs = self._pairs.extended(*further)
+            source = self._pairs.extended(X)
+            pairs = source.pairs(random_state, rng)
             problem = AnchoredProblem(
                 len(old) + count_rows(X),
-                *self._terms(pairs, self._functions, random_state),
+                pairs.edges,
+                source.functions,
+                pairs.weights,
+                pairs.distances,
                 anchors=np.arange(len(old)),
                 values=old.astype(np.float64),
                 device=device,
@@ -404,12 +395,12 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
             solution = problem.solve(start, old.dtype, **self._solver_options())
         self.embedding_ = self._joined(solution.X[len(old) :])
-        self._keep(pairs, problem, solution, rng, random_state)
+        self._keep(source, problem, solution, random_state, rng)
         loose = problem.count_loose()
         self.n_loose_ += loose[0]
         return loose
 
-    def _keep(self, pairs, problem, solution, rng, random_state):
+    def _keep(self, source, problem, solution, random_state, rng):
         """The pairs that were embedded, the solution, and what places unseen samples."""
         self.anchors_ = problem.anchors
         self.forces_ = -solution.gradient[problem.anchors]
@@ -417,15 +408,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         self.distances_ = problem.distances
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = max(1, solution.n_iter), solution.history
-        self._pairs = pairs
-        if isinstance(self._functions, Loss):
-            pairs.drop_training_state(rng)
-            return
-        pairs.drop_training_state()
-        n = len(self.embedding_)
-        self._repulsive_items = np.sort(
-            random_state.choice(n, min(n, _N_REPULSIVE), replace=False)
-        ).astype(np.int32)
+        source.choose_items(problem.weights, random_state, rng)
+        source.drop_training_state()
+        self._pairs = source
 
     def _check_parameters(self):
         """What scikit-learn's check of one parameter at a time cannot see."""
@@ -455,63 +440,28 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
                     "meaning; leave it None."
                 )
 
-    def _pairs_of(self, X, rng, random_state, device):
-        """The source of the pairs."""
-        options = {
-            "metric_params": self.metric_params,
-            "algorithm": self.neighbors_algorithm,
-            "n_jobs": self.n_jobs,
-            "device": device,
-        }
+    def _pairs_of(self, X, random_state, rng, device):
+        """The pairs that the parameters name."""
         if self.loss is not None:
-            source = distance_source(
-                X,
-                self.metric,
-                n_neighbors=self.n_neighbors,
-                max_path_length=self.max_distance,
-                random_state=rng,
-                verbose=self.verbose,
-                **options,
-            )
-            return DistancePairs(source, self.max_distance, rng)
-        if self._is("affinity"):
-            return AffinityPairs(X)
-        return NeighborPairs(
-            X,
-            self.n_neighbors,
-            self.max_distance,
-            metric=self.metric,
-            random_state=random_state.randint(np.iinfo(np.int32).max),
-            **options,
-        )
-
-    def _terms(self, pairs, functions, random_state):
-        """Edges, functions, weights and original distances."""
-        if isinstance(functions, Loss):
-            return pairs.edges, functions, np.ones(len(pairs.edges)), pairs.distances
-        fraction = self.repulsive_fraction or 1.0
-        edges, weights = signed_pairs(pairs.graph, functions[1], fraction, random_state)
-        return edges, functions, weights, None
-
-    def _starting_point(self, pairs, problem, rng, random_state, n_threads):
-        """In the units of the anchors' coordinates; float64."""
-        if not isinstance(self.init, str):
-            start = self._given_start(problem)
-            delta = problem.values if problem.distances is None else problem.distances
-            check_not_wild(start, problem.values, delta)
-        elif self.init == "random":
-            start = start_about_anchors(problem, rng)
-        elif self.loss is not None:
-            start = distance_start(pairs, problem, rng, n_threads)
+            functions = resolve_loss(self.loss)
         else:
-            start = problem.place_quadratic().X[: problem.n_items]
-        parted = self.loss is not None or self.repulsive_penalty is not None
-        return separate_coincident(start, random_state) if parted else start
-
-    def _given_start(self, problem):
-        """The array `init`, checked."""
-        shape = problem.n_items, problem.values.shape[1]
-        return checked_start(as_host_array(self.init), *shape)
+            attract, repel = resolve_penalty(self.attractive_penalty), self.repulsive_penalty
+            functions = attract, None if repel is None else resolve_penalty(repel)
+        return anchored_pairs(
+            X,
+            functions,
+            metric=self.metric,
+            n_neighbors=self.n_neighbors,
+            max_distance=self.max_distance,
+            fraction=self.repulsive_fraction or 1.0,
+            random_state=random_state,
+            rng=rng,
+            verbose=self.verbose,
+            metric_params=self.metric_params,
+            algorithm=self.neighbors_algorithm,
+            n_jobs=self.n_jobs,
+            device=device,
+        )
 
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples among the fitted samples, which stay where they are.
@@ -554,21 +504,4 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
     def _coordinates(self, X):
         """Coordinates of unseen samples, float64."""
-        n_threads = count_threads(self.n_jobs)
-        if isinstance(self._functions, Loss):
-            return self._pairs.place(X, self.embedding_, self._functions, n_threads)
-        indices, weights, twin = self._pairs.of_unseen(X)
-        same = twin >= 0
-        coordinates = np.empty((len(indices), self.embedding_.shape[1]))
-        coordinates[same] = self.embedding_[twin[same]]
-        if not same.all():
-            coordinates[~same] = place(
-                self.embedding_,
-                indices[~same],
-                weights[~same],
-                *self._functions,
-                self._repulsive_items,
-                self._repulsion,
-                n_threads=n_threads,
-            )
-        return coordinates
+        return self._pairs.place(X, self.embedding_, count_threads(self.n_jobs))

@@ -8,11 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from scipy.spatial.distance import cdist
 
-from skmde._linalg.principal import principal_scores
 from skmde._linalg.scaling import root_mean_square, scaled
 from skmde._utils.device import cpu_by_default, resolve_device
+from skmde._utils.known_rows import with_twins
 from skmde._utils.rows import blocks_of_rows
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
@@ -26,7 +25,6 @@ from skmde.estimators.base.embedding import (
     as_host_array,
     as_output,
     output_dtype,
-    physical_memory,
     stage,
 )
 from skmde.estimators.base.extension import GrowingMixin
@@ -40,14 +38,10 @@ from skmde.estimators.base.typing import (
     Parameters,
     RandomState,
 )
-from skmde.estimators.pairs.distances import RowDistances, distance_source
-from skmde.estimators.pairs.pair_weights import selected_pairs
-from skmde.estimators.starts.distances import (
-    filled_out,
-    landmark_start,
-    sized,
-    sized_if_wild,
-)
+from skmde.estimators.pairs.distances import distance_source
+from skmde.estimators.pairs.pair_weights import check_memory, selected_pairs
+from skmde.estimators.pairs.stress import stress_of_pairs, stress_ratio, sums_of_squares
+from skmde.estimators.starts.distances import named_start, sized_if_wild
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
 from skmde.functions.base import Loss
 from skmde.functions.powers import Quadratic
@@ -57,8 +51,6 @@ from skmde.preprocessing.neighbors.search import ALGORITHMS
 from skmde.preprocessing.pairs.sampling import all_edges
 
 _MAX_ANCHORS = 1000  # training samples that place an unseen one
-_BYTES_PER_PAIR = 30  # at the peak of a fit, at least
-_BLOCK_PAIRS = 1 << 20
 _PRECISE = (1e-6, 1e6)  # sizes, in the loss's own units, that float32 does well
 
 
@@ -298,13 +290,13 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             X, source = self._original_distances(X, rng, device)
             n = source.n_items
             self._check_size(n, constraint)
-            self._check_memory(n)
-            pairs, weights = selected_pairs(source, pair_weights, self.max_pairs, rng)
+            check_memory(n, self.max_pairs)
+            pairs = selected_pairs(source, pair_weights, self.max_pairs, rng)
         scale, unit, dtype = self._units(pairs.distances, loss, constraint, n)
         with stage("init"):
             start = self._starting_point(X, source, pairs, constraint, rng, n_threads)
         self.scale_, self._loss, self._unit = scale, copy.copy(loss), unit
-        self._keep(source, pairs, weights, rng)
+        self._keep(source, pairs, rng)
         with np.errstate(over="ignore", under="ignore"):
             factor = 1.0 if unit == 1.0 else float(np.float64(unit) ** loss.degree)
         with stage("solve"):
@@ -314,7 +306,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
                 pairs.edges,
                 loss,
                 constraint,
-                weights=None if weights is None else weights.astype(dtype),
+                weights=None if pairs.weights is None else pairs.weights.astype(dtype),
                 deviations=scaled(pairs.distances, scale / unit, dtype),
                 device=device,
                 n_jobs=self.n_jobs,
@@ -334,7 +326,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         if pairs.labels is not None and constraint.is_free:
             embedding = pack_components(embedding, pairs.labels, rescale=False)
         self.embedding_ = as_output(embedding, X)
-        self.stress_ = _ratio(errors, squares)
+        self.stress_ = stress_ratio(errors, squares)
         self.distortion_ = problem.value * factor
         self.residual_norm_ = problem.residual_norm * factor / unit
         self.n_iter_ = problem.result.n_iter
@@ -367,20 +359,21 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             )
             solution = problem.solve(start, old.dtype, **self._solver_options())
         self.embedding_ = self._joined(solution.X[len(old) :])
-        self.stress_ = _stress(solution.X, problem.edges, problem.distances)
+        self.stress_ = stress_of_pairs(solution.X, problem.edges, problem.distances)
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
-        self._keep(source, pairs, None, rng)
+        self._keep(source, pairs, rng)
         return problem.count_loose()
 
-    def _keep(self, source, pairs, weights, rng):
+    def _keep(self, source, pairs, rng):
         """The pairs that are embedded, and what places unseen samples."""
-        self._edges, self.distances_, self.pair_weights_ = pairs.edges, pairs.distances, weights
-        self.n_unreachable_ = pairs.n_unreachable
-        parted = weights is not None and pairs.labels is not None
+        self._edges, self.distances_ = pairs.edges, pairs.distances
+        self.pair_weights_, self.n_unreachable_ = pairs.weights, pairs.n_unreachable
+        parted = pairs.weights is not None and pairs.labels is not None
         with stage("anchors"):
             paired = np.unique(pairs.edges) if parted else None
             self._anchors = source.choose_anchors(_MAX_ANCHORS, rng, paired)
+            source.drop_training_state()
             self._original = source
         # Nothing says where parts without a pair between them are relative to each other.
         self._parts = pairs.labels[self._anchors] if parted else None
@@ -419,17 +412,6 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
 
     def _is_pair(self, X):
         return False  # tables of neighbours are no distances of all pairs
-
-    def _check_memory(self, n):
-        """Pairs that cannot fit are an error before the work begins."""
-        n_pairs = min(self.max_pairs, n * (n - 1) // 2)
-        needed, there = _BYTES_PER_PAIR * n_pairs, physical_memory()
-        if needed > there:
-            raise ValueError(
-                f"{n_pairs:.3g} pairs would take about {needed / 1e9:.0f} GB, and this machine has "
-                f"{there / 1e9:.0f} GB; use max_pairs={int(0.5 * there / _BYTES_PER_PAIR):.1e} or "
-                "fewer."
-            )
 
     def _original_distances(self, X, rng, device):
         """X as checked, and its distances."""
@@ -476,14 +458,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             else:
                 check_not_wild(start, pairs.distances, constraint.fixed_coordinates)
             return separate_coincident(start, rng)
-        by_rows = self.init == "classical" and isinstance(source, RowDistances)
-        if self.init == "random":
-            start = rng.standard_normal((n, m))
-        elif self.init == "pca" or (by_rows and source.is_euclidean):
-            start = filled_out(principal_scores(X, m, rng), rng)
-        else:
-            start = filled_out(landmark_start(source, pairs.labels, m, rng, n_threads), rng)
-        return sized(start, pairs)
+        return named_start(self.init, X, source, pairs, m, rng, n_threads)
 
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples among the training samples, which stay where they are.
@@ -536,19 +511,17 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         if self._parts is not None:
             nearest = self._parts[D.argmin(axis=1)]
             D[self._parts != nearest[:, None]] = np.inf
-        same = twin >= 0
-        coordinates = np.empty((len(D), self.embedding_.shape[1]))
-        coordinates[same] = self.embedding_[twin[same]]
-        if not same.all():
+
+        def coordinates(rows):
             # In the units of the fit, which decide what a pair at distance 0 counts.
             anchors = self.embedding_[self._anchors].astype(np.float64) / self._unit
-            coordinates[~same] = self._unit * place_by_distances(
-                anchors,
-                D[~same] / self._unit,
-                self._loss,
-                n_threads=count_threads(self.n_jobs),
+            n_threads = count_threads(self.n_jobs)
+            deviations = D[rows] / self._unit
+            return self._unit * place_by_distances(
+                anchors, deviations, self._loss, n_threads=n_threads
             )
-        return coordinates, D
+
+        return with_twins(coordinates, twin, self.embedding_), D
 
     def score(self, X: Data, y: Any = None) -> float:
         """Minus the normalised stress of unseen samples: 0 is best.
@@ -572,31 +545,10 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            sums = [self._errors(*self._place(part)) for part in self._blocks(X)]
+            anchors = self.embedding_[self._anchors].astype(np.float64)
+            placed = (self._place(part) for part in self._blocks(X))
+            sums = [sums_of_squares(coordinates, anchors, D) for coordinates, D in placed]
         errors, squares, n_pairs = np.sum(sums, axis=0)
         if not n_pairs:
             raise ValueError("X holds no distance to the training samples that place unseen ones.")
-        return -_ratio(errors, squares)
-
-    def _errors(self, coordinates, D):
-        """Sums of squares, of errors and of distances, and the number of pairs."""
-        there = np.isfinite(D)
-        found = cdist(coordinates, self.embedding_[self._anchors].astype(np.float64))[there]
-        return ((found - D[there]) ** 2).sum(), (found**2).sum(), len(found)
-
-
-def _stress(X, edges, distances):
-    """Normalised stress of pairs of weight 1."""
-    errors = squares = 0.0
-    for start in range(0, len(edges), _BLOCK_PAIRS):
-        part = slice(start, start + _BLOCK_PAIRS)
-        i, j = edges[part].T
-        d = np.sqrt(((X[i] - X[j]) ** 2).sum(axis=1))
-        errors += float(((d - distances[part]) ** 2).sum())
-        squares += float((d**2).sum())
-    return _ratio(errors, squares)
-
-
-def _ratio(errors, squares):
-    """Without any extent of the embedding there is nothing to relate an error to."""
-    return float(np.sqrt(errors / squares)) if squares > 0 else float(errors > 0)
+        return -stress_ratio(errors, squares)

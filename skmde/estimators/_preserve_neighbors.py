@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from skmde._utils.device import cpu_by_default, resolve_device
+from skmde._utils.known_rows import with_twins
 from skmde._utils.random import private_generator
 from skmde._utils.rows import count_rows
 from skmde._utils.sklearn_compat import (
@@ -315,7 +316,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             neighbors = self._find_neighbors(X, random_state, device)
         self._check_size(counted.n_items, constraint)
         with stage("edges"):
-            edges, weights, attraction = self._pairs(neighbors.graph, y, counted, random_state)
+            edges, weights, attraction = self._pairs(neighbors.pairs(), y, counted, random_state)
         with stage("init"):
             start = self._starting_point(X, attraction, constraint, random_state, counted)
         self._keep(counted, neighbors, edges, weights, random_state)
@@ -452,7 +453,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             neighbors = self._neighbors.extended(given)
         with stage("edges"):
             repel = self._penalties[1]
-            edges, weights = signed_pairs(neighbors.graph, repel, self._fraction, random_state)
+            edges, weights = signed_pairs(neighbors.pairs(), repel, self._fraction, random_state)
         with stage("init"):
             start = separate_coincident(counted.rows(self._coordinates_with(X)), random_state)
             anchors = self._counted.rows(old).astype(np.float64)
@@ -476,9 +477,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
 
     def _keep(self, counted, neighbors, edges, weights, random_state):
         """The graph and the pairs that are embedded, and what places unseen samples."""
-        n = neighbors.graph.shape[0]
+        n = neighbors.n_items
         self._counted = counted
-        self.graph_ = counted.graph(neighbors.graph)
+        self.graph_ = counted.graph(neighbors.pairs())
         self.edges_, self.weights_ = counted.among_all(edges), weights
         neighbors.drop_training_state()
         self._neighbors = neighbors
@@ -535,20 +536,19 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         if counted.weights is not None:
             weights *= counted.weights[indices]
             repulsion *= counted.weights[self._repulsive_items]
-        same = twin >= 0
-        coordinates = np.empty((indices.shape[0], anchors.shape[1]))
-        coordinates[same] = anchors[twin[same]]
-        if not same.all():
-            coordinates[~same] = place(
+
+        def coordinates(rows):
+            return place(
                 anchors,
-                indices[~same],
-                weights[~same],
+                indices[rows],
+                weights[rows],
                 *self._penalties,
                 self._repulsive_items,
                 repulsion,
                 n_threads=count_threads(self.n_jobs),
             )
-        return coordinates, indices
+
+        return with_twins(coordinates, twin, anchors), indices
 
     def _columns(self, X):
         """What rows say of the samples that count."""

@@ -33,13 +33,13 @@ from skmde.estimators.spectral.gram import (
 from skmde.estimators.spectral.laplacian import (
     GivenWeightsProblem,
     LaplacianProblem,
-    Neighbors,
 )
 from skmde.estimators.spectral.locally_linear import LocallyLinearProblem
 from skmde.estimators.spectral.principal import PrincipalProblem
 from skmde.estimators.spectral.unfolding import UnfoldingProblem, import_cvxpy
 from skmde.exceptions import ConvergenceWarning
 from skmde.preprocessing.neighbors.search import ALGORITHMS
+from skmde.preprocessing.neighbors.tables import NeighborTables
 
 _WEIGHTS = (
     "laplacian",
@@ -456,7 +456,8 @@ class QuadraticMDE(BaseEmbedding):
             return DistanceProblem(paths, self.n_jobs)
         if self.weights == "mvu":
             import_cvxpy()  # before the work
-        neighbors = Neighbors(X, n_neighbors, n_jobs=self.n_jobs, **search)
+        search.update(grows=False, n_jobs=self.n_jobs)
+        neighbors = NeighborTables(X, n_neighbors, **search)
         if self.weights == "mvu":
             return UnfoldingProblem(
                 X, neighbors, self.metric, self.metric_params, self.n_jobs, self.verbose
@@ -514,7 +515,8 @@ class QuadraticMDE(BaseEmbedding):
         """Place unseen samples in the embedding of the training samples.
 
         Samples do not influence each other, so a row's place does not depend on the rest of X. A
-        sample that equals a training sample gets that sample's vector. All others, by `weights`:
+        sample that equals a training sample, or whose nearest neighbour is at distance 0, gets that
+        sample's vector. All others, by `weights`:
 
         - "pca": the linear projection, exact.
         - "kernel_pca", "classical_mds", "isomap": Nystrom's extension, from the products with, or

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skmde._utils.known_rows import KnownRows
+from skmde._utils.known_rows import KnownRows, twins, with_twins
 
 RNG = np.random.default_rng(0)
 # Many copies, zeros, and rows that are permutations of each other.
@@ -57,3 +57,29 @@ def test_other_rows_are_not_found():
 def test_codes_of_all_short_binary_rows_differ():
     bits = ((np.arange(1 << 16)[:, None] >> np.arange(16)) & 1).astype(float)
     np.testing.assert_array_equal(KnownRows(bits).find(bits), np.arange(1 << 16))
+
+
+def test_a_row_is_the_one_of_its_code_else_one_at_distance_zero():
+    known = np.array([4, -1, -1, -1, -1])
+    nearest = np.array([0, 1, 1, 1, -1])
+    distances = np.array([0.0, 0.0, 1e-6, 4e-6, np.inf])
+    reach = np.array([1.0, 2.0, 0.0])
+    found = twins(known, nearest, distances, reach, given=True)
+    assert found.tolist() == [4, 1, 1, -1, -1]
+    found = twins(known, nearest, distances, reach, given=False)
+    assert found.tolist() == [4, 1, -1, -1, -1]
+
+
+def test_rows_that_equal_a_training_row_are_not_placed():
+    embedding = np.arange(6.0).reshape(3, 2)
+    asked = []
+
+    def place(rows):
+        asked.append(rows.tolist())
+        return np.full((rows.sum(), 2), 9.0)
+
+    found = with_twins(place, np.array([2, -1, 0]), embedding)
+    assert found.tolist() == [[4, 5], [9, 9], [0, 1]]
+    assert asked == [[False, True, False]]
+    assert with_twins(place, np.array([1, 1]), embedding).tolist() == [[2, 3], [2, 3]]
+    assert len(asked) == 1

@@ -218,7 +218,7 @@ def test_neighbour_tables_and_networkx_graphs_are_input():
     found = by_tables.predict_proba((indices[:, :5], distances[:, :5]))
     np.testing.assert_allclose(found, by_rows.predict_proba(unseen))
 
-    weights = by_rows.embedding_estimator_._pairs._tables
+    weights = by_rows.embedding_estimator_._pairs.source._tables
     graph = np.zeros((300, 300))
     for row, near in enumerate(weights.indices):
         graph[row, near] += 1

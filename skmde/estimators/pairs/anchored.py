@@ -1,31 +1,95 @@
-"""The pairs of an anchored embedding: a graph of weights, or distances.
+"""The pairs of an anchored embedding, and where unseen samples go.
 
-Each class answers two questions for :class:`AnchoredMDE`: which pairs the fitted samples form, and
-where unseen samples go. A source of attraction (`AffinityPairs`, or `NeighborPairs` of
-``_neighbor_pairs.py``) gives a graph of weights, and for unseen rows tables of fitted items and
-weights. `DistancePairs` gives original
-distances.
+:class:`AnchoredMDE` embeds either by penalties of weighted pairs (`WeightedPairs`) or by a loss of
+original distances (`DistancePairs`). Both have the same methods: ``pairs``, ``place`` for
+`transform`, ``extended`` for `extend`, and after a fit ``choose_items`` and
+``drop_training_state``. `AffinityPairs` is the source of pairs that are given as a graph.
 """
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.known_rows import KnownRows
+from skmde._utils.known_rows import KnownRows, with_twins
 from skmde._utils.rows import blocks_of_rows
 from skmde.core.placement.by_distances import place_by_distances
+from skmde.core.placement.by_neighbors import place
+from skmde.estimators.pairs.base import Pairs, chains
+from skmde.estimators.pairs.distances import distance_source
+from skmde.estimators.pairs.neighbors import NeighborPairs
 from skmde.estimators.pairs.pair_weights import selected_pairs
+from skmde.estimators.pairs.repulsion import signed_pairs
+from skmde.functions.base import Loss
 from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
-from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.pairs.sampling import all_edges
 
 _MAX_PAIRS = 10_000_000
 _MAX_ANCHORS = 1000  # fitted samples that place an unseen one by distances
+# Fitted samples that repel an unseen one: enough to feel the crowd, few enough to be quick.
+_N_REPULSIVE = 128
+
+
+def anchored_pairs(
+    X,
+    functions,
+    *,
+    metric,
+    n_neighbors,
+    max_distance,
+    fraction,
+    random_state,
+    rng,
+    verbose,
+    **search,
+):
+    """The pairs that an anchored embedding's parameters name.
+
+    Parameters
+    ----------
+    X : ndarray, sparse matrix, or pair of ndarray
+        Checked input.
+    functions : Loss, or tuple of two
+        The loss of original distances, or the attractive and the repulsive penalty (or None).
+    metric : str or callable
+    n_neighbors : int or None
+    max_distance : float or None
+    fraction : float
+        Number of repulsive pairs for each attractive one.
+    random_state : RandomState
+        Seeds the search for neighbours.
+    rng : numpy.random.Generator
+        Seeds it, if distances are those along paths.
+    verbose : int
+    **search : dict
+        Further arguments of :func:`~skmde.preprocessing.nearest_neighbors`.
+
+    Returns
+    -------
+    pairs : WeightedPairs or DistancePairs
+    """
+    if isinstance(functions, Loss):
+        distances = distance_source(
+            X,
+            metric,
+            n_neighbors=n_neighbors,
+            max_path_length=max_distance,
+            random_state=rng,
+            verbose=verbose,
+            **search,
+        )
+        return DistancePairs(distances, functions, max_distance)
+    if isinstance(metric, str) and metric == "affinity":
+        return WeightedPairs(AffinityPairs(X), functions, fraction)
+    search.update(metric=metric, random_state=random_state.randint(np.iinfo(np.int32).max))
+    neighbors = NeighborPairs(X, n_neighbors, max_distance, **search)
+    return WeightedPairs(neighbors, functions, fraction)
 
 
 class AffinityPairs:
-    """A graph whose entries are weights.
+    """A graph whose entries are weights, a `PairSource`.
 
     Parameters
     ----------
@@ -35,25 +99,26 @@ class AffinityPairs:
 
     def __init__(self, X):
         _check_weights(X.data if sp.issparse(X) else X)
-        self.graph, _ = as_adjacency(X, quantity="weight")
+        self._graph, _ = as_adjacency(X, quantity="weight")
         self._known = KnownRows(X)
+        self.n_items = X.shape[0]
+
+    def pairs(self):
+        return self._graph
+
+    def extended(self, X):
+        _check_weights(X.data if sp.issparse(X) else X)
+        return AffinityPairs(with_further_rows(self._graph, X))
 
     def drop_training_state(self):
         """All of it is what further items need."""
 
-    def extended(self, X):
-        """The graph with further items, whose weights X holds, (q, n + q)."""
-        _check_weights(X.data if sp.issparse(X) else X)
-        return AffinityPairs(with_further_rows(self.graph, X))
-
     def of_unseen(self, X):
-        """Items joined to unseen rows, their weights, and the fitted row that each equals."""
-        n = len(self._known.rows)
         rows = sp.csr_array(X)
-        if rows.shape[1] != n:
+        if rows.shape[1] != self.n_items:
             raise ValueError(
-                f"The weights of unseen samples must have one column for each of the {n} fitted "
-                f"ones; got shape {rows.shape}."
+                "The weights of unseen samples must have one column for each of the "
+                f"{self.n_items} fitted ones; got shape {rows.shape}."
             )
         _check_weights(rows.data)
         counts = np.diff(rows.indptr)
@@ -65,66 +130,155 @@ class AffinityPairs:
         return indices, weights, np.where(counts > 0, self._known.find(X), -1)
 
 
-class DistancePairs:
-    """Original distances, as :class:`PreserveDistances` takes them.
+class WeightedPairs:
+    """Pairs that attract each other by their weights, and random pairs that repel each other.
 
     Parameters
     ----------
-    source : object of :mod:`skmde.estimators.pairs.distances`
-    max_distance : float or None
-        Pairs farther apart are left out.
-    rng : numpy.random.Generator
-    first : int, default=0
-        Only pairs with an item from this on.
+    source : PairSource
+    functions : tuple of two
+        The attractive penalty, and the repulsive one or None.
+    fraction : float
+        Number of repulsive pairs for each attractive one.
 
     Attributes
     ----------
-    source : object
-    edges, distances : ndarrays of shape (p, 2) and (p,)
-    labels : ndarray of shape (n,)
-        Which samples are joined by a chain of pairs.
+    source : PairSource
+    functions : tuple of two
+    separates : bool
+        Whether samples that start in one place must be moved apart first.
     """
 
-    def __init__(self, source, max_distance, rng, first=0):
-        self.source = source
-        if first:
-            pairs = source.pairs_from(first, _MAX_PAIRS, rng)
-        else:
-            pairs, _ = selected_pairs(source, None, _MAX_PAIRS, rng)
-        n = source.n_items
-        self.distances = pairs.distances.astype(np.float64)
-        self.edges = all_edges(n) if pairs.edges is None else pairs.edges
-        self._max_distance = np.inf if max_distance is None else max_distance
-        near = self.distances <= self._max_distance
-        self.edges, self.distances = self.edges[near], self.distances[near]
-        ones = np.ones(len(self.edges), np.int8)
-        _, self.labels = connected_components(sp.csr_array((ones, self.edges.T), shape=(n, n)))
+    def __init__(self, source, functions, fraction):
+        self.source, self.functions, self._fraction = source, functions, fraction
+        self.separates = functions[1] is not None
+        self._repulsion = None
 
-    def drop_training_state(self, rng):
-        """Choose the samples that place unseen ones, and keep only what further items need."""
-        self._anchors = self.source.choose_anchors(_MAX_ANCHORS, rng)
-        self.edges = self.distances = self.labels = None
+    def pairs(self, random_state, rng):
+        """The pairs of the problem, drawn by the RandomState."""
+        graph = self.source.pairs()
+        edges, weights = signed_pairs(graph, self.functions[1], self._fraction, random_state)
+        return Pairs(edges, None, weights=weights)
 
-    def extended(self, X, rng):
-        """The pairs of the fitted items and further ones that have one of these."""
-        source, n = self.source, self.source.n_items
-        return DistancePairs(source.extended(X), self._max_distance, rng, first=n)
+    def extended(self, X):
+        """The pairs of the fitted samples and further ones."""
+        other = copy.copy(self)
+        other.source = self.source.extended(X)
+        return other
 
-    def place(self, X, embedding, loss, n_threads):
+    def choose_items(self, weights, random_state, rng):
+        """Choose the fitted samples that repel unseen ones.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (p,)
+            Weights of the pairs that were embedded.
+        random_state : RandomState
+            Draws them.
+        rng : numpy.random.Generator
+            Not used.
+        """
+        n = self.source.n_items
+        count = min(n, _N_REPULSIVE)
+        self._items = np.sort(random_state.choice(n, count, replace=False)).astype(np.int32)
+        if self._repulsion is None:
+            # as much as repels a fitted sample on average
+            self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n / count
+
+    def drop_training_state(self):
+        """Keep only what unseen and further samples need."""
+        self.source.drop_training_state()
+        self.functions = copy.deepcopy(self.functions)  # as they were at fit
+
+    def place(self, X, embedding, n_threads):
         """Coordinates of unseen samples, float64."""
-        parts = blocks_of_rows(X, len(self._anchors))
-        return np.concatenate([self._place(part, embedding, loss, n_threads) for part in parts])
+        indices, weights, twin = self.source.of_unseen(X)
 
-    def _place(self, X, embedding, loss, n_threads):
+        def coordinates(rows):
+            near = indices[rows], weights[rows]
+            far = self._items, self._repulsion
+            return place(embedding, *near, *self.functions, *far, n_threads=n_threads)
+
+        return with_twins(coordinates, twin, embedding)
+
+
+class DistancePairs:
+    """Pairs that have original distances.
+
+    Parameters
+    ----------
+    source : DistanceSource
+    loss : Loss
+    max_distance : float or None
+        Pairs farther apart are left out.
+
+    Attributes
+    ----------
+    source : DistanceSource
+    functions : Loss
+    separates : bool
+        Whether samples that start in one place must be moved apart first.
+    """
+
+    separates = True
+
+    def __init__(self, source, loss, max_distance):
+        self.source, self.functions = source, loss
+        self._max_distance = np.inf if max_distance is None else max_distance
+        self._first = 0  # only pairs with an item from this on
+
+    def pairs(self, random_state, rng):
+        """The pairs of the problem, drawn by the Generator."""
+        if self._first:
+            pairs = self.source.pairs_from(self._first, _MAX_PAIRS, rng)
+        else:
+            pairs = selected_pairs(self.source, None, _MAX_PAIRS, rng)
+        n = self.source.n_items
+        edges = all_edges(n) if pairs.edges is None else pairs.edges
+        distances = pairs.distances.astype(np.float64)
+        near = distances <= self._max_distance
+        edges, distances = edges[near], distances[near]
+        return Pairs(edges, distances, chains(edges, n), weights=np.ones(len(edges)))
+
+    def extended(self, X):
+        """The pairs of the fitted samples and further ones that have one of these."""
+        other = copy.copy(self)
+        other._first, other.source = self.source.n_items, self.source.extended(X)
+        return other
+
+    def choose_items(self, weights, random_state, rng):
+        """Choose the fitted samples whose distances place unseen ones.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (p,)
+            Not used.
+        random_state : RandomState
+            Not used.
+        rng : numpy.random.Generator
+            Draws them.
+        """
+        self._items = self.source.choose_anchors(_MAX_ANCHORS, rng)
+
+    def drop_training_state(self):
+        """Keep only what unseen and further samples need."""
+        self.source.drop_training_state()
+        self.functions = copy.deepcopy(self.functions)  # as it was at fit
+
+    def place(self, X, embedding, n_threads):
+        """Coordinates of unseen samples, float64."""
+        parts = blocks_of_rows(X, len(self._items))
+        return np.concatenate([self._place(part, embedding, n_threads) for part in parts])
+
+    def _place(self, X, embedding, n_threads):
         D, twin = self.source.of_unseen(X)
         D[self._max_distance < D] = np.inf
-        same = twin >= 0
-        coordinates = np.empty((len(D), embedding.shape[1]))
-        coordinates[same] = embedding[twin[same]]
-        if not same.all():
-            anchors = embedding[self._anchors]
-            coordinates[~same] = place_by_distances(anchors, D[~same], loss, n_threads=n_threads)
-        return coordinates
+        anchors = embedding[self._items]
+
+        def coordinates(rows):
+            return place_by_distances(anchors, D[rows], self.functions, n_threads=n_threads)
+
+        return with_twins(coordinates, twin, embedding)
 
 
 def _check_weights(weights):

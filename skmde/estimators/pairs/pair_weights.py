@@ -7,12 +7,22 @@ import scipy.sparse as sp
 
 from skmde._utils.masked import check_not_masked
 from skmde._utils.validation import check_magnitude
-from skmde.estimators.base.embedding import as_host_array
-from skmde.estimators.pairs.distances import GraphDistances, RowDistances, chains, entries_at
+from skmde.estimators.base.embedding import as_host_array, physical_memory
 from skmde.preprocessing.graphs.adjacency import as_adjacency
-from skmde.preprocessing.pairs.sampling import all_edges
 
-_ALL_PATHS = 50_000_000
+_BYTES_PER_PAIR = 30  # at the peak of a fit, at least
+
+
+def check_memory(n, max_pairs):
+    """Pairs of so many items that cannot fit are an error before the work begins."""
+    n_pairs = min(max_pairs, n * (n - 1) // 2)
+    needed, there = _BYTES_PER_PAIR * n_pairs, physical_memory()
+    if needed > there:
+        raise ValueError(
+            f"{n_pairs:.3g} pairs would take about {needed / 1e9:.0f} GB, and this machine has "
+            f"{there / 1e9:.0f} GB; use max_pairs={int(0.5 * there / _BYTES_PER_PAIR):.1e} or "
+            "fewer."
+        )
 
 
 def selected_pairs(source, pair_weights, max_pairs, rng):
@@ -20,7 +30,7 @@ def selected_pairs(source, pair_weights, max_pairs, rng):
 
     Parameters
     ----------
-    source : RowDistances, MatrixDistances, GraphDistances or NeighborPaths
+    source : DistanceSource
     pair_weights : array-like or sparse matrix of shape (n, n), or None
         Pairs of weight 0 are left out.
     max_pairs : float
@@ -30,55 +40,21 @@ def selected_pairs(source, pair_weights, max_pairs, rng):
     Returns
     -------
     pairs : Pairs
-    weights : ndarray of shape (p,), float64, or None
 
     Raises
     ------
     ValueError
         If no pair is left.
     """
-    if pair_weights is None:
-        pairs, weights = source.pairs(max_pairs, rng), None
-    else:
-        pairs, weights = _weighted(source, pair_weights, max_pairs, rng)
+    weights = None if pair_weights is None else _checked_weights(pair_weights, source.n_items)
+    pairs = source.pairs(max_pairs, rng, weights)
     if len(pairs.distances) == 0:
         raise ValueError(
             "No pair of two samples has a distance and a weight above 0, so there is nothing to "
             f"preserve ({pairs.n_unreachable} pairs have no distance). Give more distances, or "
             "raise max_path_length or pair_weights."
         )
-    return pairs, weights
-
-
-def _weighted(source, pair_weights, max_pairs, rng):
-    n = source.n_items
-    matrix = _checked_weights(pair_weights, n)
-    if isinstance(source, RowDistances):
-        upper = sp.triu(matrix, 1, format="coo")
-        kept = np.flatnonzero(upper.data > 0)
-        if len(kept) > max_pairs:
-            kept = kept[rng.choice(len(kept), int(max_pairs), replace=False, shuffle=False)]
-            kept.sort()
-        edges = np.stack([upper.row[kept], upper.col[kept]], axis=1).astype(np.int32)
-        pairs, weights = source.of_pairs(edges), upper.data[kept]
-    else:
-        paths = isinstance(source, GraphDistances)
-        if not paths:
-            source.restrict(matrix)
-        # Which pairs have a path is known after the search: draw from those with a weight then.
-        few = n * (n - 1) // 2 <= _ALL_PATHS
-        pairs = source.pairs(np.inf if paths and few else max_pairs, rng)
-        edges = all_edges(n) if pairs.edges is None else pairs.edges
-        weights = entries_at(matrix, edges[:, 0], edges[:, 1])
-        kept = np.flatnonzero(weights > 0)
-        if len(kept) > max_pairs:
-            kept = kept[rng.choice(len(kept), int(max_pairs), replace=False, shuffle=False)]
-            kept.sort()
-        edges, weights = edges[kept], weights[kept]
-        pairs = pairs._replace(edges=edges, distances=pairs.distances[kept])
-    if len(edges) == n * (n - 1) // 2:
-        return pairs._replace(edges=None), weights
-    return pairs._replace(labels=chains(edges, n)), weights
+    return pairs
 
 
 def _checked_weights(pair_weights, n):

@@ -18,13 +18,15 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from skmde._linalg.lobpcg import Space
 from skmde._linalg.scaling import Scaling, unit_rows
-from skmde._utils.known_rows import KnownRows
+from skmde._utils.known_rows import KnownRows, with_twins
 from skmde._utils.threads import count_threads, run_rows
 from skmde.core.spectral.spectrum import QuadraticForm
 from skmde.estimators.base.embedding import physical_memory
-from skmde.estimators.pairs.distances import MatrixDistances, NeighborPaths, RowDistances
+from skmde.estimators.pairs.matrix_distances import MatrixDistances
+from skmde.estimators.pairs.path_distances import NeighborPaths
+from skmde.estimators.pairs.row_distances import RowDistances
 from skmde.estimators.spectral.bridges import bridges
-from skmde.estimators.spectral.laplacian import QuadraticProblem, lifted, with_twins
+from skmde.estimators.spectral.laplacian import QuadraticProblem, lifted
 from skmde.preprocessing.graphs.adjacency import as_adjacency
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.neighbors.tables import NeighborTables
@@ -144,7 +146,7 @@ class KernelProblem(GramProblem):
 
     def place(self, X, embedding, eigenvalues):
         coordinates = self.extend(self._products(X) / self._largest, embedding, eigenvalues)
-        return with_twins(coordinates, self._known.find(X), embedding)
+        return with_twins(coordinates.__getitem__, self._known.find(X), embedding)
 
 
 class DistanceProblem(GramProblem):
@@ -152,7 +154,7 @@ class DistanceProblem(GramProblem):
 
     Parameters
     ----------
-    source : object of :mod:`skmde.estimators.pairs.distances`
+    source : DistanceSource
     n_jobs : int or None
     """
 
@@ -161,6 +163,7 @@ class DistanceProblem(GramProblem):
         check_memory(n)
         D = source.from_items(np.arange(n))
         source.choose_anchors(n, np.random.default_rng(0))  # all of them, in order
+        source.drop_training_state()
         self._originals = source
         there = np.isfinite(D)
         # Units of the largest distance: squares are finite and not zero.
@@ -184,7 +187,7 @@ class DistanceProblem(GramProblem):
     def place(self, X, embedding, eigenvalues):
         D, twin = self._originals.of_unseen(X)
         coordinates = self.extend(self._inner(D), embedding, eigenvalues)
-        return with_twins(coordinates, twin, embedding)
+        return with_twins(coordinates.__getitem__, twin, embedding)
 
 
 class AllPaths(NeighborPaths):
@@ -211,8 +214,7 @@ class AllPaths(NeighborPaths):
         self._lengths = super().from_items(items)
         return self._lengths
 
-    def choose_anchors(self, most, rng):
-        self._matrix = None
+    def choose_anchors(self, most, rng, among=None):
         return np.arange(self.n_items)
 
 

@@ -7,47 +7,13 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.known_rows import KnownRows
+from skmde._utils.known_rows import KnownRows, with_twins
 from skmde._utils.threads import count_threads
 from skmde.core.spectral.laplacian import laplacian_form
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.graphs.weights import neighbor_graph
-from skmde.preprocessing.neighbors.precomputed import precomputed_queries
-from skmde.preprocessing.neighbors.search import nearest_neighbors
 
 _SYMMETRY_TOLERANCE = 1e-5  # of the largest weight
-_ROUNDING = 1e-6  # relative error of a precomputed distance of 0
-
-
-class Neighbors:
-    """The nearest training items of training items and of unseen ones.
-
-    Parameters
-    ----------
-    X : ndarray, sparse matrix or pair of ndarray
-        Rows; or distances, for the metric "precomputed".
-    n_neighbors : int or None
-    **search : dict
-        Further arguments of :func:`~skmde.preprocessing.nearest_neighbors`.
-    """
-
-    def __init__(self, X, n_neighbors, **search):
-        self.indices, self.distances, self._index = nearest_neighbors(X, n_neighbors, **search)
-        self.n_items, self.k = self.indices.shape
-        self._known = None if self._index is None else KnownRows(X)
-        # an unseen item at most this far away would be a neighbour of the training item
-        self.reach = np.where(self.indices >= 0, self.distances, 0.0).max(axis=1)
-
-    def of_unseen(self, X):
-        """Indices, distances, and the training item that each row is, or -1."""
-        if self._index is not None:
-            indices, distances = self._index.kneighbors(X, self.k)
-            return indices, distances, self._known.find(X)
-        indices, distances = precomputed_queries(X, self.k, n_train=self.n_items)
-        nearest = indices[:, 0]
-        # matrix products leave an item at a distance of rounding from itself
-        same = distances[:, 0] <= _ROUNDING * self.reach[nearest]
-        return indices, distances, np.where(same & (nearest >= 0), nearest, -1)
 
 
 class QuadraticProblem:
@@ -79,7 +45,7 @@ class LaplacianProblem(QuadraticProblem):
 
     Parameters
     ----------
-    neighbors : Neighbors
+    neighbors : NeighborTables
     n_components : int
     normalized : bool
         Whether the eigenvectors are those of D^{-1/2} L D^{-1/2}, and the embedding D^{-1/2} times
@@ -90,7 +56,7 @@ class LaplacianProblem(QuadraticProblem):
     def __init__(self, neighbors, n_components, normalized, n_jobs):
         self._neighbors = neighbors
         self.graph = neighbor_graph(neighbors.indices, neighbors.distances)
-        self.n_items = neighbors.n_items
+        self.n_items = len(neighbors.indices)
         check_pairs(self.graph)
         self.n_pairs = self.graph.nnz // 2
         self.form, self.separating, self._divisors = graph_form(
@@ -110,7 +76,7 @@ class LaplacianProblem(QuadraticProblem):
         for column in range(indices.shape[1]):
             coordinates += weights[:, [column]] * embedding[indices[:, column]]
         coordinates /= np.where(total > 0, total, 1.0)
-        return with_twins(coordinates, twin, embedding)
+        return with_twins(coordinates.__getitem__, twin, embedding)
 
 
 class GivenWeightsProblem(QuadraticProblem):
@@ -147,7 +113,7 @@ class GivenWeightsProblem(QuadraticProblem):
                 "end; an unseen item needs weights whose sum is positive."
             )
         coordinates = (weights @ embedding) / np.where(size > 0, total, 1.0)[:, None]
-        return with_twins(coordinates, twin, embedding)
+        return with_twins(coordinates.__getitem__, twin, embedding)
 
 
 def graph_form(graph, n_components, normalized, n_jobs):
@@ -185,12 +151,6 @@ def lifted(vectors, divisors=None):
     """Columns of a standardized embedding, as rows, from unit vectors."""
     rows = np.sqrt(vectors.shape[1]) * vectors
     return rows if divisors is None else rows / divisors
-
-
-def with_twins(coordinates, twin, embedding):
-    """Rows that are training items get their vectors."""
-    coordinates[twin >= 0] = embedding[twin[twin >= 0]]
-    return coordinates
 
 
 def symmetric_weights(X):

@@ -15,13 +15,13 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from skmde._linalg.scaling import Scaling
+from skmde._utils.known_rows import with_twins
 from skmde.core.spectral.laplacian import part_contrasts
 from skmde.core.spectral.spectrum import QuadraticForm
 from skmde.estimators.spectral.laplacian import (
     QuadraticProblem,
     check_pairs,
     lifted,
-    with_twins,
 )
 from skmde.preprocessing.graphs.components import connected_components
 
@@ -37,7 +37,7 @@ class LocallyLinearProblem(QuadraticProblem):
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d)
-    neighbors : Neighbors
+    neighbors : NeighborTables
         Of the rows of X.
     n_components : int
     """
@@ -45,7 +45,7 @@ class LocallyLinearProblem(QuadraticProblem):
     def __init__(self, X, neighbors, n_components):
         self._reconstruction = Reconstruction(X, neighbors)
         W = self._reconstruction.of_training()
-        n = self.n_items = neighbors.n_items
+        n = self.n_items = len(neighbors.indices)
         reconstructed = (np.diff(W.indptr) > 0).astype(np.float64)
         residual = sp.csr_array(sp.diags_array(reconstructed, format="csr") - W)
         L = sp.csr_array(residual.T @ residual)
@@ -94,14 +94,14 @@ class Reconstruction:
     ----------
     X : ndarray or sparse matrix of shape (n, d)
         Training rows.
-    neighbors : Neighbors
+    neighbors : NeighborTables
     """
 
     def __init__(self, X, neighbors):
         self._neighbors = neighbors
         self._scaling = Scaling.fit(X, shift=not sp.issparse(X), scale=True)
         self._rows = self._scaling.apply(X, np.float64)
-        self._block = max(1, _BLOCK_ENTRIES // (neighbors.k * X.shape[1]))
+        self._block = max(1, _BLOCK_ENTRIES // (neighbors.indices.shape[1] * X.shape[1]))
 
     def of_training(self):
         """The weights of the training rows: csr_array of shape (n, n)."""
@@ -118,7 +118,7 @@ class Reconstruction:
         coordinates = np.zeros((len(indices), embedding.shape[1]))  # without neighbours: the mean
         for column in range(indices.shape[1]):
             coordinates += weights[:, [column]] * embedding[indices[:, column]]
-        return with_twins(coordinates, twin, embedding)
+        return with_twins(coordinates.__getitem__, twin, embedding)
 
     def _weights(self, X, indices):
         """Weights of the neighbours; 0 where there is none, its index being -1."""

@@ -61,7 +61,7 @@ class UnfoldingProblem(GramProblem):
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d)
-    neighbors : Neighbors
+    neighbors : NeighborTables
         Of the rows of X.
     metric : str or callable
     metric_params : dict or None
@@ -78,7 +78,7 @@ class UnfoldingProblem(GramProblem):
         if n_parts > 1:  # they could be moved apart without end
             between, gaps = bridges(X, labels, metric, metric_params, n_jobs)
             edges, lengths = np.concatenate([edges, between]), np.concatenate([lengths, gaps])
-        unit, n = float(np.sqrt(np.mean(lengths**2))), neighbors.n_items
+        unit, n = float(np.sqrt(np.mean(lengths**2))), len(neighbors.indices)
         if unit > 0:
             K = widest_gram((lengths / unit) ** 2, edges, n, verbose)
         else:  # neighbours coincide, and so does all that they join
@@ -92,7 +92,7 @@ class UnfoldingProblem(GramProblem):
 
 def _edge_lengths(neighbors, edges):
     """Distances of the edges, from the tables of either end."""
-    n = neighbors.n_items
+    n = len(neighbors.indices)
     there = neighbors.indices >= 0
     rows = np.repeat(np.arange(n), there.sum(axis=1))
     columns, values = neighbors.indices[there], neighbors.distances[there]

@@ -1,4 +1,4 @@
-"""Where a solve with anchors begins, if not at the quadratic solution.
+"""Where a solve with anchors begins.
 
 Starts are in the units of the anchors' coordinates, float64.
 """
@@ -7,17 +7,59 @@ from __future__ import annotations
 
 import numpy as np
 
+from skmde.estimators.base.embedding import as_host_array
 from skmde.estimators.starts.distances import filled_out, landmark_start
+from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
 
 
-def distance_start(pairs, problem, rng, n_threads):
+def anchored_start(init, pairs, labels, problem, random_state, rng, n_threads):
+    """The start that the parameter `init` names, or is.
+
+    Parameters
+    ----------
+    init : {"auto", "random"} or array-like of shape (n_items, m)
+    pairs : WeightedPairs or DistancePairs
+    labels : ndarray of shape (n_items,), int, or None
+        Which items are joined by a chain of pairs; None if all are.
+    problem : AnchoredProblem
+    random_state : RandomState
+        Moves coincident items apart.
+    rng : numpy.random.Generator
+        Draws everything else.
+    n_threads : int
+
+    Returns
+    -------
+    X : ndarray of shape (n_items, m)
+    """
+    if not isinstance(init, str):
+        start = given_anchored_start(init, problem)
+        delta = problem.values if problem.distances is None else problem.distances
+        check_not_wild(start, problem.values, delta)
+    elif init == "random":
+        start = start_about_anchors(problem, rng)
+    elif problem.distances is not None:
+        start = distance_start(pairs.source, labels, problem, rng, n_threads)
+    else:
+        start = problem.place_quadratic().X[: problem.n_items]
+    return separate_coincident(start, random_state) if pairs.separates else start
+
+
+def given_anchored_start(init, problem):
+    """An array from the user, checked."""
+    return checked_start(as_host_array(init), problem.n_items, problem.values.shape[1])
+
+
+def distance_start(source, labels, problem, rng, n_threads):
     """Classical scaling of each part that pairs join, turned and shifted to lie over its anchors.
 
     A part without anchors is put at the mean of all anchors.
 
     Parameters
     ----------
-    pairs : DistancePairs
+    source : DistanceSource
+    labels : ndarray of shape (n_items,), int, or None
+        The part of each item; None if there is one.
     problem : AnchoredProblem
     rng : numpy.random.Generator
     n_threads : int
@@ -26,9 +68,8 @@ def distance_start(pairs, problem, rng, n_threads):
     -------
     X : ndarray of shape (n_items, m)
     """
-    labels = pairs.labels if pairs.labels.any() else None
     m = problem.values.shape[1]
-    X = filled_out(landmark_start(pairs.source, labels, m, rng, n_threads), rng)
+    X = filled_out(landmark_start(source, labels, m, rng, n_threads), rng)
     if labels is None:
         return _laid_over(X, problem.anchors, problem.values)
     for part in range(labels.max() + 1):

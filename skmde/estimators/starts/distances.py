@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skmde._linalg.principal import principal_scores
 from skmde.core.spectral.classical import landmark_mds
 from skmde.preprocessing.graphs.components import pack_components
 
@@ -12,12 +13,40 @@ _LENGTHS = 1 << 22  # distances from the landmarks to all items
 _SIZED_BY = 1 << 17  # pairs that a starting point's size is taken from
 
 
+def named_start(init, X, source, pairs, n_components, rng, n_threads):
+    """The start that the parameter `init` names, in the size of the distances.
+
+    Parameters
+    ----------
+    init : {"classical", "pca", "random"}
+    X : ndarray or sparse matrix
+        What was given to `fit`.
+    source : DistanceSource
+    pairs : Pairs
+    n_components : int
+    rng : numpy.random.Generator
+    n_threads : int
+        The result does not depend on it.
+
+    Returns
+    -------
+    X : ndarray of shape (n, n_components), float64
+    """
+    if init == "random":
+        return sized(rng.standard_normal((source.n_items, n_components)), pairs)
+    if init == "pca" or source.is_euclidean:  # where classical scaling is PCA
+        start = principal_scores(X, n_components, rng)
+    else:
+        start = landmark_start(source, pairs.labels, n_components, rng, n_threads)
+    return sized(filled_out(start, rng), pairs)
+
+
 def landmark_start(source, labels, n_components, rng, n_threads):
     """Classical scaling from random landmarks, of each connected part by itself.
 
     Parameters
     ----------
-    source : object of :mod:`skmde.estimators.pairs.distances`
+    source : DistanceSource
     labels : ndarray of shape (n,), int, or None
         The part of each item; None if there is one.
     n_components : int

@@ -1,12 +1,14 @@
-"""The nearest neighbours of fitted items, which further items may join."""
+"""The nearest neighbours of fitted items, which further items may join, and of unseen ones."""
 
 from __future__ import annotations
 
 import copy
 
-from skmde._utils.known_rows import KeptRows
+import numpy as np
+
+from skmde._utils.known_rows import KeptRows, KnownRows, twins
 from skmde.preprocessing.neighbors.joint_index import joined_rows
-from skmde.preprocessing.neighbors.precomputed import joined_neighbors
+from skmde.preprocessing.neighbors.precomputed import joined_neighbors, precomputed_queries
 from skmde.preprocessing.neighbors.search import nearest_neighbors
 from skmde.preprocessing.neighbors.selection import drop_far
 
@@ -19,21 +21,65 @@ class NeighborTables:
     X : ndarray, sparse matrix, or pair of arrays
         Rows; or distances, for the metric "precomputed".
     n_neighbors : int or None
+    grows : bool, default=True
+        Whether further items may join: then the rows are kept.
     **search : dict
         Further arguments of :func:`~skmde.preprocessing.nearest_neighbors`.
 
     Attributes
     ----------
     indices, distances : ndarray of shape (n, k)
+    reach : ndarray of shape (n,)
+        Distance of each item's farthest neighbour, 0 if it has none: an unseen item at most this
+        far away would be a neighbour.
     index : NeighborIndex or JointIndex, or None for precomputed distances
-    known : KeptRows or None
+    known : KnownRows or None
         The rows, if there is an index.
     """
 
-    def __init__(self, X, n_neighbors, **search):
+    def __init__(self, X, n_neighbors, *, grows=True, **search):
         self._asked, self._search = n_neighbors, search
-        self.indices, self.distances, self.index = nearest_neighbors(X, n_neighbors, **search)
-        self.known = None if self.index is None else KeptRows(X)
+        indices, distances, self.index = nearest_neighbors(X, n_neighbors, **search)
+        self.known = None
+        if self.index is not None:
+            self.known = KeptRows(X) if grows else KnownRows(X)
+        self._use(indices, distances)
+
+    def _use(self, indices, distances):
+        self.indices, self.distances = indices, distances
+        self.reach = np.where(indices >= 0, distances, 0.0).max(axis=1, initial=0.0)
+
+    def of_unseen(self, X, n_neighbors=None):
+        """The nearest fitted items of unseen ones.
+
+        Parameters
+        ----------
+        X : ndarray, sparse matrix, or pair of arrays
+            Rows; or distances to the fitted items.
+        n_neighbors : int, default=None
+            How many of each; None is as many as the tables have.
+
+        Returns
+        -------
+        indices, distances : ndarray of shape (q, k)
+            Sorted by distance; -1 and infinity where there is no neighbour.
+        twin : ndarray of shape (q,), int
+            The fitted item that each row equals, or is at distance 0 from; -1 where there is none.
+            See :func:`~skmde._utils.known_rows.twins`.
+        """
+        n, k = self.indices.shape
+        k = k if n_neighbors is None else n_neighbors
+        most, given = self._search.get("max_distance"), self.index is None
+        if given:
+            indices, distances = precomputed_queries(X, k, n_train=n, max_distance=most)
+            known = np.full(len(indices), -1)
+        else:
+            indices, distances = self.index.kneighbors(X, k)
+            if most is not None:
+                indices, distances = drop_far(indices, distances, most)
+            known = self.known.find(X)
+        twin = twins(known, indices[:, 0], distances[:, 0], self.reach, given=given)
+        return indices, distances, twin
 
     def extended(self, X):
         """The same for the fitted items and further ones.
@@ -46,13 +92,11 @@ class NeighborTables:
         other = copy.copy(self)
         old = self.indices, self.distances
         if self.known is None:
-            other.indices, other.distances = joined_neighbors(*old, X, self._asked)
+            found = joined_neighbors(*old, X, self._asked)
         else:
             rows = self.known.joined(X)
             other.known = KeptRows(rows)
-            found = joined_rows(self.index, old, rows, self._asked, **self._search)
-            other.indices, other.distances, other.index = found
+            *found, other.index = joined_rows(self.index, old, rows, self._asked, **self._search)
         most = self._search.get("max_distance")
-        if most is not None:
-            other.indices, other.distances = drop_far(other.indices, other.distances, most)
+        other._use(*(found if most is None else drop_far(*found, most)))
         return other

@@ -7,7 +7,8 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.decomposition import PCA
 
 from skmde.core.spectral.classical import landmark_mds
-from skmde.estimators.pairs.distances import Pairs, RowDistances
+from skmde.estimators.pairs.base import Pairs
+from skmde.estimators.pairs.row_distances import RowDistances
 from skmde.estimators.starts.distances import filled_out, landmark_start, sized
 from skmde.preprocessing.pairs.sampling import all_edges, sample_edges
 

@@ -1,0 +1,285 @@
+"""What the sources of pairs offer, and what they share.
+
+A :class:`PairSource` gives weights: pairs that attract each other. A :class:`DistanceSource` gives
+original distances. An estimator calls ``pairs`` and then ``drop_training_state`` in a fit,
+``of_unseen`` in `transform`, and ``extended`` in `extend`. A source keeps no random generator: it
+draws from those that it is given.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from skmde.preprocessing.graphs.components import connected_components
+from skmde.preprocessing.pairs.sampling import all_edges
+
+_FEW_PAIRS = 1 << 22
+_RANGE = (1e-30, 1e30)  # of float32, with room for squares of ratios
+
+
+class Pairs(NamedTuple):
+    """Pairs of items.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (p, 2), int32, or None
+        Pairs ``i < j``; None if they are all there, in the order of
+        :func:`~skmde.preprocessing.all_edges`.
+    distances : ndarray of shape (p,), float64, or float32 if there are many; or None
+        Original distances; None for pairs that have weights only.
+    labels : ndarray of shape (n,), int, or None
+        Which items are joined by a chain of pairs; None if all are.
+    n_unreachable : int
+        Pairs left out because there is no distance between them.
+    weights : ndarray of shape (p,) or None
+        Weights of the pairs; None if all are 1.
+    """
+
+    edges: np.ndarray | None
+    distances: np.ndarray | None
+    labels: np.ndarray | None = None
+    n_unreachable: int = 0
+    weights: np.ndarray | None = None
+
+
+class PairSource(Protocol):
+    """Pairs that attract each other: of fitted items, and of unseen items with fitted ones.
+
+    Attributes
+    ----------
+    n_items : int
+        Number of fitted items.
+    """
+
+    n_items: int
+
+    def pairs(self) -> sp.csr_array:
+        """Pairs of the fitted items.
+
+        Returns
+        -------
+        graph : csr_array of shape (n, n)
+            Their weights, symmetric, no diagonal. Not available after `drop_training_state`.
+        """
+
+    def of_unseen(self, X) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pairs of unseen items with the fitted ones.
+
+        A row of the result depends on that row of X alone.
+
+        Parameters
+        ----------
+        X : ndarray, sparse matrix or pair of ndarray
+            Unseen items, q rows, in the form in which the fitted ones were given.
+
+        Returns
+        -------
+        indices : ndarray of shape (q, k), int
+            Fitted items; -1 where a row has fewer than k.
+        weights : ndarray of shape (q, k)
+            Weights of the pairs; 0 where there is none. The caller may write to it.
+        twin : ndarray of shape (q,), int
+            The fitted item that each row equals, -1 where it equals none.
+        """
+
+    def extended(self, X) -> PairSource:
+        """The source of the fitted items and of further ones; this one stays as it is.
+
+        Parameters
+        ----------
+        X : ndarray, sparse matrix or pair of ndarray
+            Further items; of precomputed numbers, with a column for each item, further ones last.
+
+        Returns
+        -------
+        source : PairSource
+        """
+
+    def drop_training_state(self) -> None:
+        """Keep only what `of_unseen` and `extended` need."""
+
+
+class DistanceSource(Protocol):
+    """Original distances: between fitted items, and from unseen items to fitted ones.
+
+    Attributes
+    ----------
+    n_items : int
+        Number of fitted items.
+    is_euclidean : bool
+        Whether distances are Euclidean ones of rows, so that classical scaling is PCA.
+    """
+
+    n_items: int
+    is_euclidean: bool
+
+    def pairs(self, max_pairs, rng, weights=None) -> Pairs:
+        """Pairs of the fitted items that have a distance.
+
+        Parameters
+        ----------
+        max_pairs : float
+            If there are more, so many are drawn, uniformly and without replacement.
+        rng : numpy.random.Generator
+        weights : csr_array of shape (n, n), default=None
+            Symmetric weights, at least 0; pairs of weight 0 are left out.
+
+        Returns
+        -------
+        pairs : Pairs
+            With weights if `weights` are given.
+        """
+
+    def pairs_from(self, first, max_pairs, rng) -> Pairs:
+        """Pairs that have an item from a given one on.
+
+        Parameters
+        ----------
+        first : int
+            The first of these items.
+        max_pairs : float
+            As for `pairs`.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        pairs : Pairs
+            Without labels.
+        """
+
+    def from_items(self, items) -> np.ndarray:
+        """Distances from some fitted items to all.
+
+        Parameters
+        ----------
+        items : ndarray of shape (k,), int
+
+        Returns
+        -------
+        D : ndarray of shape (k, n), float64
+            Infinite where there is no distance.
+        """
+
+    def choose_anchors(self, most, rng, among=None) -> np.ndarray:
+        """Choose the fitted items whose distances place unseen items.
+
+        Parameters
+        ----------
+        most : int
+            Largest number of them; the source may take fewer.
+        rng : numpy.random.Generator
+        among : ndarray of int, default=None
+            Items to choose from; None is all.
+
+        Returns
+        -------
+        anchors : ndarray of int
+            In ascending order.
+        """
+
+    def of_unseen(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """Distances from unseen items to the anchors, which must be chosen.
+
+        A row of the result depends on that row of X alone.
+
+        Parameters
+        ----------
+        X : ndarray, sparse matrix or pair of ndarray
+            Unseen items, q rows, in the form in which the fitted ones were given.
+
+        Returns
+        -------
+        D : ndarray of shape (q, n_anchors), float64
+            Infinite where there is no distance. The caller may write to it.
+        twin : ndarray of shape (q,), int
+            The fitted item that each row equals, -1 where it equals none.
+        """
+
+    def extended(self, X) -> DistanceSource:
+        """The source of the fitted items and of further ones; this one stays as it is.
+
+        Parameters
+        ----------
+        X : ndarray, sparse matrix or pair of ndarray
+            Further items; of precomputed numbers, with a column for each item, further ones last.
+
+        Returns
+        -------
+        source : DistanceSource
+        """
+
+    def drop_training_state(self) -> None:
+        """Keep only what `of_unseen` and `extended` need."""
+
+
+def kept_dtype(n_pairs):
+    """float64, but float32 for so many pairs that memory counts."""
+    return np.float64 if n_pairs <= _FEW_PAIRS else np.float32
+
+
+def fits(found):
+    """Whether distances are within the range of their dtype."""
+    largest = found.max(initial=0.0)
+    return found.dtype == np.float64 or largest == 0 or _RANGE[0] < largest < _RANGE[1]
+
+
+def in_kept_dtype(found):
+    """Distances in the dtype for so many, if they are in its range."""
+    cast = found.astype(kept_dtype(len(found)), copy=False)
+    return cast if fits(cast) else found.astype(np.float64, copy=False)
+
+
+def choose(n_items, most, rng, among=None):
+    """So many items, or of those given, if there are more."""
+    if among is not None:
+        return among[choose(len(among), most, rng)]
+    return np.sort(rng.choice(n_items, min(n_items, most), replace=False, shuffle=False))
+
+
+def at_most(numbers, max_pairs, rng):
+    """The numbers of pairs, or so many of them at random, in ascending order."""
+    if len(numbers) <= max_pairs:
+        return numbers
+    kept = rng.choice(len(numbers), int(max_pairs), replace=False, shuffle=False)
+    return np.sort(numbers[kept])
+
+
+def with_weights(pairs, weights, n):
+    """The pairs with their weights; the parts that they make are labelled."""
+    if len(pairs.edges) == n * (n - 1) // 2:
+        return pairs._replace(edges=None, weights=weights)
+    return pairs._replace(labels=chains(pairs.edges, n), weights=weights)
+
+
+def of_weight(pairs, weights, max_pairs, rng):
+    """Those pairs that have a weight above 0 in a symmetric sparse matrix."""
+    n = weights.shape[0]
+    edges = all_edges(n) if pairs.edges is None else pairs.edges
+    values = entries_at(weights, edges[:, 0], edges[:, 1])
+    kept = at_most(np.flatnonzero(values > 0), max_pairs, rng)
+    pairs = pairs._replace(edges=edges[kept], distances=pairs.distances[kept])
+    return with_weights(pairs, values[kept], n)
+
+
+def rows_of(matrix):
+    """The row of each stored entry of a csr_array."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def entries_at(matrix, rows, columns):
+    """Entries of a sparse matrix; scipy takes no empty lists of positions."""
+    if len(rows) == 0:
+        return np.empty(0)
+    return np.asarray(matrix[rows, columns]).ravel()
+
+
+def chains(edges, n):
+    """Labels of the components that the pairs make of n items, or None if there is one."""
+    if len(edges) == 0:
+        return np.arange(n)
+    ones = np.ones(len(edges), np.int8)
+    n_parts, labels = connected_components(sp.csr_array((ones, edges.T), shape=(n, n)))
+    return labels if n_parts > 1 else None

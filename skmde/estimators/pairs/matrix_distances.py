@@ -1,0 +1,200 @@
+"""Original distances that are given: a matrix of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from skmde._utils.known_rows import KnownRows, twins
+from skmde.estimators.pairs.base import (
+    Pairs,
+    at_most,
+    chains,
+    choose,
+    entries_at,
+    in_kept_dtype,
+    of_weight,
+    rows_of,
+)
+from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
+from skmde.preprocessing.graphs.path_lengths import path_lengths
+from skmde.preprocessing.neighbors.precomputed import distances_to_training, symmetric_distances
+from skmde.preprocessing.pairs.sampling import sample_edges
+
+
+class MatrixDistances:
+    """Precomputed distances, a `DistanceSource`: a dense matrix, or what a sparse one stores.
+
+    Where pairs have weights, those of weight 0 are left out of `from_items`, too.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, n)
+    """
+
+    is_euclidean = False
+
+    def __init__(self, X):
+        self.n_items = X.shape[0]
+        self._known = KnownRows(X)
+        if sp.issparse(X):
+            self._matrix, _ = as_adjacency(X, quantity="distance")
+        else:
+            self._matrix = symmetric_distances(X)
+        self._reach = reach_of_entries(self._matrix)
+
+    def pairs(self, max_pairs, rng, weights=None):
+        if weights is not None:
+            self._restrict(weights)
+            return of_weight(self.pairs(max_pairs, rng), weights, max_pairs, rng)
+        n = self.n_items
+        every = n * (n - 1) // 2
+        if sp.issparse(self._matrix):
+            upper = sp.triu(self._matrix, 1, format="coo")
+            rows, columns, found = upper.row, upper.col, upper.data
+        elif _all_finite(self._matrix):
+            if every <= max_pairs:
+                return Pairs(None, in_kept_dtype(_condensed(self._matrix)))
+            rows, columns = sample_edges(n, int(max_pairs), rng).T
+            found = self._matrix[rows, columns]
+            return Pairs(np.stack([rows, columns], axis=1), in_kept_dtype(found))
+        else:
+            rows, columns = np.nonzero(np.triu(np.isfinite(self._matrix), 1))
+            found = self._matrix[rows, columns]
+        missing = every - len(found)
+        if len(found) > max_pairs:
+            kept = at_most(np.arange(len(found)), max_pairs, rng)
+            rows, columns, found = rows[kept], columns[kept], found[kept]
+        found = in_kept_dtype(found)
+        if len(found) == every:
+            return Pairs(None, found)
+        edges = np.stack([rows, columns], axis=1).astype(np.int32)
+        return Pairs(edges, found, chains(edges, n), missing)
+
+    def _restrict(self, weights):
+        """Leave out the pairs of weight 0."""
+        if sp.issparse(self._matrix):
+            rows, columns = rows_of(self._matrix), self._matrix.indices
+            there = entries_at(weights, rows, columns) > 0
+            entries = self._matrix.data[there], (rows[there], columns[there])
+            self._matrix = sp.csr_array(entries, shape=self._matrix.shape)
+            return
+        rows, columns = rows_of(weights)[weights.data > 0], weights.indices[weights.data > 0]
+        kept = np.full(self._matrix.shape, np.inf)
+        kept[rows, columns] = self._matrix[rows, columns]
+        self._matrix = kept
+
+    def pairs_from(self, first, max_pairs, rng):
+        # a matrix that was extended has no others
+        pairs = self.pairs(max_pairs, rng)
+        missing = pairs.n_unreachable - first * (first - 1) // 2
+        return pairs._replace(labels=None, n_unreachable=missing)
+
+    def extended(self, X):
+        n, q = self.n_items, X.shape[0]
+        if sp.issparse(X):
+            return MatrixDistances(with_further_rows(sp.coo_array((n, n)), X))
+        D = np.full((n + q, n + q), np.inf, X.dtype if X.dtype.kind == "f" else np.float64)
+        D[n:], D[:n, n:] = X, X[:, :n].T
+        return MatrixDistances(D)
+
+    def from_items(self, items):
+        """Distances from some items to all: path lengths if some are not given."""
+        if not sp.issparse(self._matrix):
+            rows = self._matrix[items].astype(np.float64)
+            rows[np.arange(len(items)), items] = 0.0  # whatever is stored there
+            if np.isfinite(rows).all():
+                return rows
+            self._matrix, _ = as_adjacency(_stored_if_finite(self._matrix), quantity="distance")
+        return path_lengths(self._matrix, items)
+
+    def choose_anchors(self, most, rng, among=None):
+        self._anchors = choose(self.n_items, most, rng, among)
+        return self._anchors
+
+    def of_unseen(self, X):
+        return self._as_given(distances_to_training(X, self.n_items))
+
+    def _as_given(self, X):
+        """What checked distances say; an item's own row need not say that it is at distance 0."""
+        if sp.issparse(X):
+            chosen = X[:, self._anchors].tocoo()
+            D = np.full(chosen.shape, np.inf)
+            D[chosen.row, chosen.col] = chosen.data
+            nearest, at = _nearest_stored(X)
+        else:
+            D = X[:, self._anchors].astype(np.float64)
+            nearest = X.argmin(axis=1)
+            at = X[np.arange(len(X)), nearest]
+        known = np.where(_count_nonzero(X) > 0, self._known.find(X), -1)
+        return D, twins(known, nearest, at, self._reach, given=True)
+
+    def drop_training_state(self):
+        self._matrix = None
+
+
+def reach_of_entries(matrix):
+    """How far each item is from the farthest other one that it has a distance from.
+
+    Parameters
+    ----------
+    matrix : ndarray or csr_array of shape (n, n)
+
+    Returns
+    -------
+    reach : ndarray of shape (n,), float64
+    """
+    if sp.issparse(matrix):
+        reach = np.zeros(matrix.shape[0])
+        np.maximum.at(reach, rows_of(matrix), matrix.data)
+        return reach
+    n = len(matrix)
+    reach, others = np.zeros(n), np.ones(n, bool)
+    for i, row in enumerate(matrix):
+        others[i] = False  # whatever is stored there
+        reach[i] = row.max(where=others & np.isfinite(row), initial=0)
+        others[i] = True
+    return reach
+
+
+def _all_finite(matrix):
+    """Whether a square matrix is finite off the diagonal."""
+    diagonal = np.diagonal(matrix)
+    infinite = np.count_nonzero(~np.isfinite(matrix)) if matrix.dtype.kind == "f" else 0
+    return infinite == np.count_nonzero(~np.isfinite(diagonal))
+
+
+def _condensed(matrix):
+    """The entries above the diagonal, row by row."""
+    n = len(matrix)
+    out = np.empty(n * (n - 1) // 2, matrix.dtype)
+    for i in range(n - 1):
+        own = i * (2 * n - i - 1) // 2
+        out[own : own + n - i - 1] = matrix[i, i + 1 :]
+    return out
+
+
+def _stored_if_finite(matrix):
+    """A dense matrix's finite entries off the diagonal as a sparse one, zeros included."""
+    there = np.isfinite(matrix)
+    np.fill_diagonal(there, False)
+    rows, columns = np.nonzero(there)
+    return sp.csr_array((matrix[rows, columns], (rows, columns)), shape=matrix.shape)
+
+
+def _count_nonzero(X):
+    """Number of entries other than 0 in each row."""
+    if not sp.issparse(X):
+        return np.count_nonzero(X, axis=1)
+    return np.bincount(rows_of(X), weights=X.data != 0, minlength=X.shape[0])
+
+
+def _nearest_stored(X):
+    """Column and value of each row's smallest stored entry; infinity where a row has none."""
+    nearest, at = np.zeros(X.shape[0], np.int64), np.full(X.shape[0], np.inf)
+    for r in range(X.shape[0]):
+        row = slice(X.indptr[r], X.indptr[r + 1])
+        if row.stop > row.start:
+            best = row.start + int(np.argmin(X.data[row]))
+            nearest[r], at[r] = X.indices[best], X.data[best]
+    return nearest, at
