@@ -3,10 +3,20 @@
 import numpy as np
 import pytest
 import torch
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
-from skmde import MDE, Centered, Constraint, Loss, Penalty, PreserveDistances, PreserveNeighbors
+from skmde import (
+    Centered,
+    Constraint,
+    Loss,
+    Penalty,
+    PreserveDistances,
+    PreserveNeighbors,
+    QuadraticMDE,
+)
+from skmde._utils.sklearn_compat import StrOptions
 from skmde.constraints import check_constraint
 from skmde.core.kernels.backend import CompiledBackend, TorchBackend
 from skmde.core.objectives.edge_term import EdgeTerm
@@ -15,6 +25,8 @@ from skmde.core.objectives.total import Total
 from skmde.core.solvers.base import Solver, solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import History, SolveResult, SolverState, Status, asks_to_stop
+from skmde.estimators.spectral.laplacian import GivenWeightsProblem
+from skmde.estimators.spectral.methods import METHODS, Method
 from skmde.preprocessing import NeighborIndex
 from skmde.preprocessing.neighbors.backends.base import RowSearch
 from skmde.preprocessing.neighbors.backends.table import SEARCHES, SearchKind
@@ -110,6 +122,21 @@ class CountingBackend(TorchBackend):
         return counted
 
 
+class HeatProblem(GivenWeightsProblem):
+    """A historical method: Laplacian eigenmaps of all pairs, with weights exp(-||x - y||^2)."""
+
+    def __init__(self, X, parameters):
+        self.rows = X
+        super().__init__(self.weights(X), parameters.n_components, parameters.n_jobs)
+
+    def weights(self, X):
+        W = np.exp(-(cdist(X, self.rows) ** 2))
+        return W - np.diag(W.diagonal()) if X is self.rows else W
+
+    def place(self, X, embedding, eigenvalues):
+        return super().place(self.weights(X), embedding, eigenvalues)
+
+
 class PlainSearch(RowSearch):
     """A neighbour search: squared distances of all pairs by numpy."""
 
@@ -119,10 +146,6 @@ class PlainSearch(RowSearch):
     def search(self, queries, k, exclude, n_jobs):
         squares = ((queries[:, None].astype(float) - self.rows) ** 2).sum(axis=2)
         return nearest_columns(squares, k, exclude)
-
-
-def square(distortion="squared", constraint=None, **arguments):
-    return MDE(4, 2, EDGES, distortion, constraint, **arguments)
 
 
 def test_penalty():
@@ -197,3 +220,17 @@ def test_neighbor_search(monkeypatch):
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-9)
     with pytest.raises(ValueError, match="plain"):
         NeighborIndex(algorithm="plain", metric="manhattan").fit(X)
+
+
+def test_historical_method(monkeypatch):
+    monkeypatch.setitem(METHODS, "heat", Method(HeatProblem))
+    names = [StrOptions(set(METHODS))]
+    monkeypatch.setitem(QuadraticMDE._parameter_constraints, "weights", names)
+    fitted = QuadraticMDE(weights="heat").fit(X)
+    W = np.exp(-(cdist(X, X) ** 2))
+    np.fill_diagonal(W, 0)
+    L = np.diag(W.sum(axis=0)) - W
+    np.testing.assert_allclose(fitted.eigenvalues_, np.linalg.eigvalsh(L)[1:3], rtol=1e-6)
+    unseen = fitted.transform(X[:3] + 0.01)
+    np.testing.assert_allclose(unseen, fitted.embedding_[:3], atol=1.0)
+    assert np.isfinite(unseen).all()

@@ -24,38 +24,10 @@ from skmde.core.spectral.spectrum import SOLVERS, WATCHED, choose_solver, smalle
 from skmde.estimators.base.embedding import BaseEmbedding, as_output, stage
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import Callbacks, Data, Metric, Parameters, RandomState
-from skmde.estimators.spectral.gram import (
-    AllPaths,
-    DistanceProblem,
-    KernelProblem,
-    distance_problem,
-)
-from skmde.estimators.spectral.laplacian import (
-    GivenWeightsProblem,
-    LaplacianProblem,
-)
-from skmde.estimators.spectral.locally_linear import LocallyLinearProblem
-from skmde.estimators.spectral.principal import PrincipalProblem
-from skmde.estimators.spectral.unfolding import UnfoldingProblem, import_cvxpy
+from skmde.estimators.spectral.methods import METHODS
 from skmde.exceptions import ConvergenceWarning
 from skmde.preprocessing.neighbors.search import ALGORITHMS
-from skmde.preprocessing.neighbors.tables import NeighborTables
 
-_WEIGHTS = (
-    "laplacian",
-    "normalized_laplacian",
-    "pca",
-    "kernel_pca",
-    "lle",
-    "classical_mds",
-    "isomap",
-    "mvu",
-    "precomputed",
-)
-_OF_GRAM = ("pca", "kernel_pca", "classical_mds", "isomap", "mvu")
-_OF_DISTANCES = ("laplacian", "normalized_laplacian", "classical_mds", "isomap")
-_N_NEIGHBORS = 15
-_NOT_OF_DISTANCES = ("pca", "kernel_pca", "lle", "mvu", "precomputed")
 _FLAT = 1e-11  # part of the largest eigenvalue below which one is rounding
 _EQUAL = 1e-6  # relative gap of eigenvalues below which they count as repeated
 _FEW = 10_000  # samples; larger graphs get a tolerance that is enough to look at
@@ -209,7 +181,7 @@ class QuadraticMDE(BaseEmbedding):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "weights": [StrOptions(set(_WEIGHTS))],
+        "weights": [StrOptions(set(METHODS))],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [str, callable],
         "metric_params": [dict, None],
@@ -274,7 +246,9 @@ class QuadraticMDE(BaseEmbedding):
         self.verbose = verbose
 
     def _is_precomputed(self):
-        return self.weights in _OF_DISTANCES and self._is("precomputed")
+        # tags are asked for before the parameters are checked
+        method = METHODS.get(self.weights) if isinstance(self.weights, str) else None
+        return method is not None and method.takes_distances and self._is("precomputed")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -327,7 +301,7 @@ class QuadraticMDE(BaseEmbedding):
         m = self.n_components
         callbacks = [*self._callbacks(), *self._fit_callbacks(X, None)]
         with stage("weights"):
-            problem = self._problem(X)
+            problem = METHODS[self.weights].build(X, self)
         with stage("solve"):
             found = self._solve(problem, callbacks)
         values, vectors = self._usable(problem, found.values, found.vectors)
@@ -386,7 +360,7 @@ class QuadraticMDE(BaseEmbedding):
         known = problem.separating[: self.n_components]
         values = np.concatenate([np.zeros(len(known)), values])
         vectors = np.concatenate([known, vectors])
-        if self.weights in _OF_GRAM:
+        if METHODS[self.weights].is_gram:
             # what does not lower the distortion is no direction of the data
             kept = values < -max(problem.rounding, _FLAT * -values.min(initial=0.0))
             values, vectors = values[kept], vectors[kept]
@@ -405,7 +379,7 @@ class QuadraticMDE(BaseEmbedding):
             raise ValueError(
                 f"kernel must be a name, or a function of two rows; got the type {self.kernel!r}."
             )
-        if self._is("precomputed") and self.weights in _NOT_OF_DISTANCES:
+        if self._is("precomputed") and not METHODS[self.weights].takes_distances:
             advice = {
                 "kernel_pca": "Use kernel='precomputed' for a matrix of inner products.",
                 "precomputed": "X holds weights then; leave metric as it is.",
@@ -418,7 +392,7 @@ class QuadraticMDE(BaseEmbedding):
     def _tolerance(self, n):
         if self.tol is not None:
             return self.tol
-        return _TOLERANCES[n > _FEW and self.weights not in _OF_GRAM]
+        return _TOLERANCES[n > _FEW and not METHODS[self.weights].is_gram]
 
     def _training(self, X):
         """X, checked, and the number of samples."""
@@ -428,50 +402,8 @@ class QuadraticMDE(BaseEmbedding):
         return X, n
 
     def _is_pair(self, X):
-        graph = self.weights != "classical_mds"  # which needs all distances
-        return graph and self._is_precomputed() and isinstance(X, tuple)
-
-    def _problem(self, X):
-        """The problem that `weights` names."""
-        if self.weights == "precomputed":
-            return GivenWeightsProblem(X, self.n_components, self.n_jobs)
-        if self.weights == "pca":
-            return PrincipalProblem(X, self.n_jobs)
-        if self.weights == "kernel_pca":
-            return KernelProblem(X, self.kernel, self._kernel_parameters(X), self.n_jobs)
-        if self.weights == "classical_mds":
-            given = self._is_precomputed()
-            return distance_problem(X, given, self.metric, self.metric_params, self.n_jobs)
-        n_neighbors = self.n_neighbors
-        if n_neighbors is None and not (self._is_precomputed() and not isinstance(X, np.ndarray)):
-            n_neighbors = _N_NEIGHBORS
-        search = {
-            "metric": self.metric,
-            "metric_params": self.metric_params,
-            "algorithm": self.neighbors_algorithm,
-            "random_state": self._random_state().randint(np.iinfo(np.int32).max),
-        }
-        if self.weights == "isomap":
-            paths = AllPaths(X, n_neighbors, n_jobs=self.n_jobs, verbose=self.verbose, **search)
-            return DistanceProblem(paths, self.n_jobs)
-        if self.weights == "mvu":
-            import_cvxpy()  # before the work
-        search.update(grows=False, n_jobs=self.n_jobs)
-        neighbors = NeighborTables(X, n_neighbors, **search)
-        if self.weights == "mvu":
-            return UnfoldingProblem(
-                X, neighbors, self.metric, self.metric_params, self.n_jobs, self.verbose
-            )
-        if self.weights == "lle":
-            return LocallyLinearProblem(X, neighbors, self.n_components)
-        normalized = self.weights == "normalized_laplacian"
-        return LaplacianProblem(neighbors, self.n_components, normalized, self.n_jobs)
-
-    def _kernel_parameters(self, X):
-        if callable(self.kernel):
-            return self.kernel_params or {}
-        gamma = 1 / X.shape[1] if self.gamma is None else self.gamma
-        return {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+        enough = METHODS[self.weights].takes_neighbors
+        return enough and self._is_precomputed() and isinstance(X, tuple)
 
     def _warn(self, problem, found, n_usable):
         m = self.n_components
@@ -554,7 +486,7 @@ class QuadraticMDE(BaseEmbedding):
             X = self._checked_unseen(X)
             embedding = self.embedding_.astype(np.float64)
             # others compare a row with its neighbours only
-            whole = self.weights not in _OF_GRAM
+            whole = not METHODS[self.weights].is_gram
             coordinates = [
                 self._fitted.place(part, embedding, self.eigenvalues_)
                 for part in ([X] if whole else blocks_of_rows(X, len(embedding)))

@@ -1,0 +1,132 @@
+"""The historical methods by name: how each builds its quadratic problem.
+
+A new method is a subclass of `QuadraticProblem` (``laplacian.py``) in a file of its own, and one row
+of `METHODS` (monograph, section 3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skmde.estimators.spectral.gram import (
+    AllPaths,
+    DistanceProblem,
+    KernelProblem,
+    distance_problem,
+)
+from skmde.estimators.spectral.laplacian import GivenWeightsProblem, LaplacianProblem
+from skmde.estimators.spectral.locally_linear import LocallyLinearProblem
+from skmde.estimators.spectral.principal import PrincipalProblem
+from skmde.estimators.spectral.unfolding import UnfoldingProblem, import_cvxpy
+from skmde.preprocessing.neighbors.tables import NeighborTables
+
+_N_NEIGHBORS = 15
+
+
+class Method(NamedTuple):
+    """One of the values of the parameter `weights`.
+
+    Attributes
+    ----------
+    build : callable
+        From checked input X and the parameters of :class:`~skmde.QuadraticMDE`, as attributes of an
+        object, to a `QuadraticProblem`.
+    is_gram : bool, default=False
+        Whether L is minus a Gram matrix: eigenvalues are minus variances, only negative ones are
+        directions of the data, and unseen rows are compared with all training rows.
+    takes_distances : bool, default=False
+        Whether ``metric="precomputed"`` has a meaning.
+    takes_neighbors : bool, default=False
+        Whether a sparse graph or a pair of neighbour tables is enough as precomputed distances.
+    """
+
+    build: Callable[[Any, Any], Any]
+    is_gram: bool = False
+    takes_distances: bool = False
+    takes_neighbors: bool = False
+
+
+def _laplacian(X, parameters, normalized=False):
+    neighbors = _neighbors(X, parameters)
+    return LaplacianProblem(neighbors, parameters.n_components, normalized, parameters.n_jobs)
+
+
+def _pca(X, parameters):
+    return PrincipalProblem(X, parameters.n_jobs)
+
+
+def _kernel_pca(X, parameters):
+    if callable(parameters.kernel):
+        kernel_parameters = parameters.kernel_params or {}
+    else:
+        gamma = 1 / X.shape[1] if parameters.gamma is None else parameters.gamma
+        kernel_parameters = {
+            "gamma": gamma,
+            "degree": parameters.degree,
+            "coef0": parameters.coef0,
+        }
+    return KernelProblem(X, parameters.kernel, kernel_parameters, parameters.n_jobs)
+
+
+def _locally_linear(X, parameters):
+    return LocallyLinearProblem(X, _neighbors(X, parameters), parameters.n_components)
+
+
+def _classical_mds(X, parameters):
+    metric = parameters.metric, parameters.metric_params
+    return distance_problem(X, parameters._is_precomputed(), *metric, parameters.n_jobs)
+
+
+def _isomap(X, parameters):
+    search = _search(X, parameters)
+    paths = AllPaths(X, n_jobs=parameters.n_jobs, verbose=parameters.verbose, **search)
+    return DistanceProblem(paths, parameters.n_jobs)
+
+
+def _unfolding(X, parameters):
+    import_cvxpy()  # fails before the work
+    metric = parameters.metric, parameters.metric_params
+    neighbors = _neighbors(X, parameters)
+    return UnfoldingProblem(X, neighbors, *metric, parameters.n_jobs, parameters.verbose)
+
+
+def _given_weights(X, parameters):
+    return GivenWeightsProblem(X, parameters.n_components, parameters.n_jobs)
+
+
+def _search(X, parameters):
+    """How neighbours are searched."""
+    n_neighbors = parameters.n_neighbors
+    stored = parameters._is_precomputed() and not isinstance(X, np.ndarray)
+    if n_neighbors is None and not stored:
+        n_neighbors = _N_NEIGHBORS
+    return {
+        "n_neighbors": n_neighbors,
+        "metric": parameters.metric,
+        "metric_params": parameters.metric_params,
+        "algorithm": parameters.neighbors_algorithm,
+        "random_state": parameters._random_state().randint(np.iinfo(np.int32).max),
+    }
+
+
+def _neighbors(X, parameters):
+    return NeighborTables(X, grows=False, n_jobs=parameters.n_jobs, **_search(X, parameters))
+
+
+METHODS: dict[str, Method] = {
+    "laplacian": Method(_laplacian, takes_distances=True, takes_neighbors=True),
+    "normalized_laplacian": Method(
+        partial(_laplacian, normalized=True), takes_distances=True, takes_neighbors=True
+    ),
+    "pca": Method(_pca, is_gram=True),
+    "kernel_pca": Method(_kernel_pca, is_gram=True),
+    "lle": Method(_locally_linear),
+    "classical_mds": Method(_classical_mds, is_gram=True, takes_distances=True),
+    "isomap": Method(_isomap, is_gram=True, takes_distances=True, takes_neighbors=True),
+    "mvu": Method(_unfolding, is_gram=True),
+    "precomputed": Method(_given_weights),
+}
