@@ -1,7 +1,7 @@
 """The historical methods by name: how each builds its quadratic problem.
 
-A new method is a subclass of `QuadraticProblem` (``laplacian.py``) in a file of its own, and one row
-of `METHODS` (monograph, section 3.2).
+A new method is a subclass of `QuadraticProblem` (``laplacian.py``) in its own file, and one row of
+`METHODS` (monograph, section 3.2).
 """
 
 from __future__ import annotations
