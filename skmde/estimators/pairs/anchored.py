@@ -182,8 +182,8 @@ class WeightedPairs:
         count = min(n, _N_REPULSIVE)
         self._items = np.sort(random_state.choice(n, count, replace=False)).astype(np.int32)
         if self._repulsion is None:
-            # as much as repels a fitted sample on average
-            self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n / count
+            # the total repulsion of a fitted sample, on average
+            self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n
 
     def drop_training_state(self):
         """Keep only what unseen and further samples need."""
@@ -196,7 +196,7 @@ class WeightedPairs:
 
         def coordinates(rows):
             near = indices[rows], weights[rows]
-            far = self._items, self._repulsion
+            far = self._items, self._repulsion / len(self._items)
             return place(embedding, *near, *self.functions, *far, n_threads=n_threads)
 
         return with_twins(coordinates, twin, embedding)

@@ -271,6 +271,29 @@ def test_refused_samples_change_nothing(name):
     assert pickle.dumps(estimator) == before
 
 
+@pytest.mark.parametrize("kind", ["neighbors", "anchored"])
+def test_unseen_samples_are_repelled_as_much_before_and_after(kind, monkeypatch):
+    # More samples repel after the extension, each of them less.
+    penalties = {"attractive_penalty": "log1p", "repulsive_penalty": "log", "random_state": 0}
+    if kind == "neighbors":
+        estimator = PreserveNeighbors(**penalties).fit(OLD)
+        module = "skmde.estimators._preserve_neighbors"
+    else:
+        estimator = AnchoredMDE(**penalties).fit(OLD, PLACES)
+        module = "skmde.estimators.pairs.anchored"
+    totals = []
+
+    def record(anchors, indices, weights, attract, repel, items, repulsion, **options):
+        totals.append(len(items) * repulsion)
+        return np.zeros((len(indices), anchors.shape[1]))
+
+    monkeypatch.setattr(f"{module}.place", record)
+    estimator.transform(NEW[:1])
+    estimator.extend(NEW).transform(NEW[:1] + 0.1)
+    before, *_, after = totals
+    assert after == pytest.approx(before)
+
+
 def test_errors_say_what_to_do():
     with pytest.raises(NotFittedError):
         PreserveNeighbors().extend(NEW)
