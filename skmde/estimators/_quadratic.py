@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Self
@@ -17,6 +16,7 @@ from skmde._utils.device import cpu_by_default
 from skmde._utils.rows import blocks_of_rows, count_rows
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
+from skmde._utils.warn import warn
 from skmde.constraints import Centered, Standardized
 from skmde.core.solvers.progress import progress_bar
 from skmde.core.solvers.result import SolverState, asks_to_stop
@@ -477,37 +477,30 @@ class QuadraticMDE(BaseEmbedding):
         n_parts = len(problem.separating) + 1
         if n_parts > 1:
             more = " at least" if n_parts > m else ""
-            warnings.warn(
+            warn(
                 f"The graph has{more} {n_parts} connected parts. The first {min(m, n_parts - 1)} "
                 "columns of the embedding tell them apart and say nothing of what is within. "
                 "Raise n_neighbors, or embed the parts one by one.",
-                UserWarning,
-                stacklevel=5,
             )
         if n_usable < m:
-            warnings.warn(
+            warn(
                 f"Only {n_usable} eigenvalues are usable, fewer than n_components={m}; the other "
                 "columns of the embedding are zero. Use fewer components.",
-                UserWarning,
-                stacklevel=5,
             )
         elif n_parts <= m and found.following is not None:
             last = found.values[-1]
             size = max(abs(last), abs(found.following))
             if found.following - last <= _EQUAL * size and size > _FLAT * problem.form.bound:
-                warnings.warn(
+                warn(
                     f"Eigenvalues {m} and {m + 1} are the same, {last * problem.squared_unit:.6g}, "
                     "so other embeddings are as good as this one. Change n_components to have "
                     "all or none of them.",
-                    UserWarning,
-                    stacklevel=5,
                 )
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"The eigenvectors are not precise after max_iter={self.max_iter} iterations; "
                 "raise max_iter or tol, or use solver='dense' for few samples.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def transform(self, X: Data) -> np.ndarray:

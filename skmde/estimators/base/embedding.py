@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 import time
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from skmde._utils.sklearn_compat import (
     validate_data,
 )
 from skmde._utils.validation import check_magnitude
+from skmde._utils.warn import warn
 from skmde.constraints import Anchored
 from skmde.estimators.base.callbacks import FitCallbacksMixin
 from skmde.estimators.base.typing import Data
@@ -267,11 +267,9 @@ class BaseEmbedding(
         state = dict(state)
         version = state.pop("_skmde_version", "unknown")
         if _series(version) != _series(skmde.__version__):
-            warnings.warn(
+            warn(
                 f"This {type(self).__name__} was saved by skmde {version} and is read by "
                 f"skmde {skmde.__version__}, which may not understand it; fit it again.",
-                UserWarning,
-                stacklevel=2,
             )
         super().__setstate__(state)
 

@@ -10,8 +10,6 @@ What a problem object offers is said in :mod:`skmde.estimators.spectral.laplacia
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -20,6 +18,7 @@ from skmde._linalg.lobpcg import Space
 from skmde._linalg.scaling import Scaling, unit_rows
 from skmde._utils.known_rows import KnownRows
 from skmde._utils.threads import count_threads, run_rows
+from skmde._utils.warn import warn
 from skmde.core.spectral.spectrum import QuadraticForm
 from skmde.estimators.base.embedding import physical_memory
 from skmde.estimators.pairs.distances import MatrixDistances, NeighborPaths, RowDistances
@@ -166,12 +165,10 @@ class DistanceProblem(GramProblem):
         # Units of the largest distance: squares are finite and not zero.
         self._unit = float(D.max(where=there, initial=0.0)) or 1.0
         if not there.all():
-            warnings.warn(
+            warn(
                 f"{np.count_nonzero(~there) // 2} pairs of samples have no distance and no path "
                 f"between them; they are taken to be {_FAR:g} times the longest distance apart. "
                 "Raise n_neighbors, or give more distances.",
-                UserWarning,
-                stacklevel=5,
             )
         super().__init__(self._inner(D), self._unit**2, n_jobs)
 
@@ -249,10 +246,8 @@ def _symmetric(K):
     if gap == 0.0:
         return K
     if gap > _SYMMETRY_TOLERANCE * np.abs(K).max():
-        warnings.warn(
+        warn(
             f"The kernel is not symmetric (largest difference {gap:.3g}); using the average of "
             "the two directions.",
-            UserWarning,
-            stacklevel=5,
         )
     return K / 2 + K.T / 2

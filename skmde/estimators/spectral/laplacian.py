@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 
 from skmde._utils.known_rows import KnownRows
 from skmde._utils.threads import count_threads
+from skmde._utils.warn import warn
 from skmde.core.spectral.laplacian import laplacian_form
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.graphs.weights import neighbor_graph
@@ -212,11 +211,9 @@ def symmetric_weights(X):
     ):
         gap = abs(matrix - mirrored).max()
         if gap > _SYMMETRY_TOLERANCE * abs(matrix).max():
-            warnings.warn(
+            warn(
                 f"The weights are not symmetric (largest difference {gap:.3g}); using the average "
                 "of the two directions.",
-                UserWarning,
-                stacklevel=2,
             )
         mirrored = sp.csr_array(matrix / 2 + mirrored / 2)
         mirrored.sort_indices()

@@ -17,11 +17,10 @@ into the caller's object.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._utils.warn import warn
 from skmde.preprocessing.neighbors.precomputed import _SYMMETRY_TOLERANCE
 
 __all__ = ["as_adjacency", "is_networkx", "is_unweighted", "with_further_rows"]
@@ -228,11 +227,9 @@ def _one_direction(n, rows, columns, values, quantity):
     worst = np.abs(there - back).max(initial=0.0)
     largest = np.maximum(there, back).max(initial=0.0)
     if worst > _SYMMETRY_TOLERANCE * largest:
-        warnings.warn(
+        warn(
             f"The edge {quantity}s are not symmetric (largest difference {worst:.3g}); "
             "using the average of the two directions.",
-            UserWarning,
-            stacklevel=4,
         )
     values[again - 1] = np.where(there == back, there, there / 2 + back / 2)
     codes = codes[first]

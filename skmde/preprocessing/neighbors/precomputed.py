@@ -14,11 +14,10 @@ Nothing is written into the caller's arrays. Tables come back in the form of
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._utils.warn import warn
 from skmde.preprocessing.neighbors.radius import trim
 from skmde.preprocessing.neighbors.search import clamp_neighbors
 from skmde.preprocessing.neighbors.selection import (
@@ -334,11 +333,9 @@ def _symmetric(matrix):
         worst = max(worst, np.abs(there[both] - back[both]).max(initial=0.0))
     if worst <= _SYMMETRY_TOLERANCE * largest:
         return matrix
-    warnings.warn(
+    warn(
         f"The precomputed distances are not symmetric (largest difference {worst:.3g}); "
         "using the average of the two directions.",
-        UserWarning,
-        stacklevel=3,
     )
     there = matrix.astype(np.float64)
     back = there.T
