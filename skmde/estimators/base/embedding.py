@@ -14,7 +14,6 @@ from sklearn.utils import check_random_state
 
 import skmde
 from skmde._utils.device import cpu_by_default
-from skmde._utils.masked import check_not_masked
 from skmde._utils.sklearn_compat import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -22,7 +21,7 @@ from skmde._utils.sklearn_compat import (
     check_is_fitted,
     validate_data,
 )
-from skmde._utils.validation import check_magnitude
+from skmde._utils.validation import check_magnitude, check_not_masked
 from skmde._utils.warn import warn
 from skmde.constraints import Anchored
 from skmde.estimators.base.callbacks import FitCallbacksMixin
