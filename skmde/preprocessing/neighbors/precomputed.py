@@ -32,9 +32,9 @@ __all__ = ["joined_neighbors", "precomputed_neighbors", "precomputed_queries"]
 
 _BLOCK_ENTRIES = 1 << 20
 
-# Relative to the largest distance: below, two directions differ only by rounding.
-_ROUNDING = 1e-12  # of the largest distance
-_SYMMETRY_TOLERANCE = 1e-5
+# Relative to the largest distance.
+_ROUNDING = 1e-12  # a negative distance closer to 0 is a 0 that was rounded
+_SYMMETRY_TOLERANCE = 1e-5  # two directions that differ by less differ by rounding
 
 
 def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
