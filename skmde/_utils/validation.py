@@ -2,9 +2,10 @@
 
 What is behind a mask would be read as if it were known, so masked entries are refused.
 
-Numbers can be worked with if their squares, and sums of these, are numbers. float64 ends at 1e308 and at 1e-308. Beyond the square roots of these, lengths of vectors are
-infinite or zero, so such data are refused here, once, instead of everywhere guarded against. Within
-the bounds nothing depends on the unit of the data.
+Numbers can be worked with if their squares, and sums of these, are numbers. float64 ends at 1e308
+and at 1e-308. Beyond the square roots of these, lengths of vectors are infinite or zero, so such
+data are refused here, once, instead of everywhere guarded against. Within the bounds nothing
+depends on the unit of the data.
 """
 
 from __future__ import annotations
