@@ -17,7 +17,7 @@ from skmde._utils.rows import blocks_of_rows, count_rows
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
 from skmde._utils.warn import warn
-from skmde.constraints import Centered, Standardized
+from skmde.constraints import Centered
 from skmde.core.solvers.progress import progress_bar
 from skmde.core.solvers.result import SolverState, asks_to_stop
 from skmde.core.spectral.spectrum import SOLVERS, WATCHED, choose_solver, smallest_eigenpairs
@@ -122,8 +122,6 @@ class QuadraticMDE(BaseEmbedding):
         Constant of the kernels "poly" and "sigmoid".
     kernel_params : dict, default=None
         Parameters of a kernel that is a function.
-    constraint : {"standardized"}, default="standardized"
-        The problem has no other that makes sense.
     solver : {"auto", "dense", "lanczos", "lobpcg", "lbfgs"}, default="auto"
         How eigenvectors are found. "auto" decomposes small matrices and takes LOBPCG for all
         others. The results of "auto" (up to 40 components), "lobpcg" and "lbfgs" are the same to
@@ -219,7 +217,6 @@ class QuadraticMDE(BaseEmbedding):
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
-        "constraint": [StrOptions({"standardized"}), Standardized],
         "solver": [StrOptions(set(SOLVERS))],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left"), None],
@@ -244,7 +241,6 @@ class QuadraticMDE(BaseEmbedding):
         degree: float = 3,
         coef0: float = 1,
         kernel_params: Parameters | None = None,
-        constraint: str | Standardized = "standardized",
         solver: str = "auto",
         max_iter: int = 1000,
         tol: float | None = None,
@@ -264,7 +260,6 @@ class QuadraticMDE(BaseEmbedding):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
-        self.constraint = constraint
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
