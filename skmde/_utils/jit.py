@@ -12,7 +12,6 @@ vectorised and leaves NaN and infinity alone.
 from __future__ import annotations
 
 import contextlib
-import gc
 import hashlib
 import pickle
 from collections.abc import Callable
@@ -74,24 +73,24 @@ class _Cache(FunctionCache):
     machine code came from changes; numba looks at the file of the outermost function only.
     """
 
+    # Each private part of numba is held by tests of tests/_utils/test_jit.py:
+    # - `_source_stamp`: test_kernel_is_compiled_anew_when_a_file_that_it_calls_into_changes and
+    #   test_kernel_is_compiled_anew_when_a_constant_changes, which would run old code;
+    # - `load_overload`: test_broken_cache_files_are_compiled_over, where numba raises;
+    # - `save_overload`: test_kernels_run_when_the_cache_folder_vanishes_after_import, where it does
+    #   too; and test_caches_on_a_disk_that_takes_nothing (tests/test_fault_injection.py).
+
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._cache_file._source_stamp = (self._cache_file._source_stamp, _stamp(function))
 
     def load_overload(self, *args: Any) -> Any:
-        # numba makes so many objects here that Python's garbage collector, which finds nothing to
-        # collect, took more than half of the time.
-        collecting = gc.isenabled()
-        gc.disable()
         try:
             return super().load_overload(*args)
         except _UNREADABLE:
             with contextlib.suppress(OSError):
                 self.flush()  # or nothing could ever be saved over a broken index
             return None
-        finally:
-            if collecting:
-                gc.enable()
 
     def save_overload(self, *args: Any) -> None:
         with contextlib.suppress(*_UNREADABLE):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._utils.hashing import GOLDEN, splitmix64
 from skmde._utils.jit import jit
 
 _BLOCK_BYTES = 1 << 22
@@ -150,13 +151,11 @@ def _row_codes(X):
 
 @jit(inline="always")
 def _mixed(bits, column):
-    """The finalizer of splitmix64 (Steele, Lea and Flood, 2014); 0 for 0.0 and -0.0."""
+    """splitmix64's number for a value in a column; 0 for 0.0 and -0.0."""
     if bits << np.uint64(1) == np.uint64(0):
         return np.uint64(0)
-    z = bits + (np.uint64(column) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    z = bits + (np.uint64(column) + np.uint64(1)) * GOLDEN
+    return splitmix64(z)
 
 
 @jit()

@@ -32,8 +32,11 @@ __all__ = [
     "Interval",
     "StrOptions",
     "TransformerMixin",
+    "callbacks_of_running_fit",
     "check_is_fitted",
+    "end_fit_task",
     "fit_context",
+    "has_callbacks",
     "validate_data",
     "weighted_fit_context",
 ]
@@ -72,3 +75,26 @@ class _WeightedFit:
 
     def __get__(self, instance: Any, owner: Any = None) -> Callable[..., Any]:
         return self._of_class if instance is None else MethodType(self._of_instance, instance)
+
+
+# What `_init_callback_context` sets on an estimator; `_fit_context` looks for both after the fit
+# and takes the callbacks down.
+_FIT_TASK = "_callback_fit_ctx"
+_OF_RUNNING_FIT = (_FIT_TASK, "_skl_callbacks_to_teardown")
+
+
+def has_callbacks(estimator: Any) -> bool:
+    """Whether `set_callbacks` gave the estimator any."""
+    return bool(getattr(estimator, "_skl_callbacks", None))
+
+
+def end_fit_task(estimator: Any) -> None:
+    """Tell the callbacks, if there are any, that the fit has come to its end."""
+    task = getattr(estimator, _FIT_TASK, None)
+    if task is not None:
+        task.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={})
+
+
+def callbacks_of_running_fit(estimator: Any) -> dict[str, Any]:
+    """The attributes, by name, that scikit-learn needs to take callbacks down after a fit."""
+    return {name: vars(estimator)[name] for name in _OF_RUNNING_FIT if name in vars(estimator)}

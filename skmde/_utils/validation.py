@@ -1,11 +1,16 @@
-"""Sizes of numbers that can be worked with: those whose squares, and sums of these, are numbers.
+"""Checks of input arrays: masks, and sizes of numbers.
 
-float64 ends at 1e308 and at 1e-308. Beyond the square roots of these, lengths of vectors are
-infinite or zero, so such data are refused here, once, instead of everywhere guarded against. Within
-the bounds nothing depends on the unit of the data.
+What is behind a mask would be read as if it were known, so masked entries are refused.
+
+Numbers can be worked with if their squares, and sums of these, are numbers. float64 ends at 1e308
+and at 1e-308. Beyond the square roots of these, lengths of vectors are infinite or zero, so such
+data are refused here, once, instead of everywhere guarded against. Within the bounds nothing
+depends on the unit of the data.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,4 +50,30 @@ def check_magnitude(values, name, *, small=True):
         raise ValueError(
             f"{name}: the largest number has size {largest:.3g}, and squares are zero in float64; "
             f"at least {_SMALLEST:g} is possible. Use a smaller unit."
+        )
+
+
+def check_not_masked(values: Any, name: str, advice: str) -> None:
+    """An error where an array has masked entries.
+
+    Parameters
+    ----------
+    values : object
+        What the caller gave. A list or tuple is looked into, as far as its own entries go.
+    name : str
+        Of the argument.
+    advice : str
+        What to do instead, an imperative.
+
+    Raises
+    ------
+    ValueError
+        If some are masked. An array whose mask hides nothing is like any other.
+    """
+    arrays = values if isinstance(values, list | tuple) else [values]
+    masked = sum(np.ma.count_masked(a) for a in arrays if isinstance(a, np.ma.MaskedArray))
+    if masked:
+        raise ValueError(
+            f"{name} is a masked array with {masked} masked entries, which would be missing "
+            f"values; {advice}."
         )

@@ -1,7 +1,8 @@
 """Processes of joblib's that work for this one: they are to end when it does.
 
-If a process is killed, the workers of its pool wait for their next task for ever. One that was told
-whose child it is looks every second whether it still is.
+If a process is killed, loky's workers wait for their next task until they time out, after minutes.
+One that was told whose child it is looks every second whether it still is. Held by
+`test_a_signal_during_a_fit_leaves_no_process_behind` (tests/test_fault_injection.py).
 """
 
 from __future__ import annotations
@@ -24,4 +25,4 @@ def end_with(process):
 def _watch(process):
     while os.getppid() == process:
         time.sleep(_EVERY)
-    os._exit(1)
+    os._exit(1)  # sys.exit would end this thread only

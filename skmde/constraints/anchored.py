@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 import torch
 
-from skmde._utils.masked import check_not_masked
+from skmde._utils.validation import check_not_masked
 from skmde.constraints.base import Constraint, normal, ratio
 
 Tensor = torch.Tensor

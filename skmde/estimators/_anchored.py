@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
@@ -14,6 +13,7 @@ from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.rows import count_rows
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
+from skmde._utils.warn import warn
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.estimators.base.embedding import (
     BaseEmbedding,
@@ -301,12 +301,10 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         with self._all_or_nothing() as fitted:
             fitted._fit(X, y, anchors, anchor_values)
         if self.n_loose_:
-            warnings.warn(
+            warn(
                 f"No chain of pairs joins {self.n_loose_} free samples, in {self._n_loose_parts} "
                 "connected parts, to an anchor: nothing says where they belong, so they are put at "
                 "the mean of the anchors. Anchor one sample of each part, or raise n_neighbors.",
-                UserWarning,
-                stacklevel=3,  # past the decorator
             )
         return self
 

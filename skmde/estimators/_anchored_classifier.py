@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -19,6 +18,7 @@ from skmde._utils.sklearn_compat import (
     check_is_fitted,
     fit_context,
 )
+from skmde._utils.warn import warn
 from skmde.estimators._anchored import AnchoredMDE
 from skmde.estimators.base.callbacks import FitCallbacksMixin
 from skmde.estimators.base.embedding import InputMixin
@@ -179,12 +179,10 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
             fitted._fit(X, y)
         n_loose = self.embedding_estimator_.n_loose_
         if n_loose:
-            warnings.warn(
+            warn(
                 f"No chain of neighbours joins {n_loose} samples to a labelled one, so they get "
                 "the shares of the classes among the known labels. Label more samples, or raise "
                 "n_neighbors.",
-                UserWarning,
-                stacklevel=3,  # past the decorator
             )
         return self
 

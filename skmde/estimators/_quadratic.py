@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Self
@@ -17,7 +16,8 @@ from skmde._utils.device import cpu_by_default
 from skmde._utils.rows import blocks_of_rows, count_rows
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
-from skmde.constraints import Centered, Standardized
+from skmde._utils.warn import warn
+from skmde.constraints import Centered
 from skmde.core.solvers.progress import progress_bar
 from skmde.core.solvers.result import SolverState, asks_to_stop
 from skmde.core.spectral.spectrum import SOLVERS, WATCHED, choose_solver, smallest_eigenpairs
@@ -94,8 +94,6 @@ class QuadraticMDE(BaseEmbedding):
         Constant of the kernels "poly" and "sigmoid".
     kernel_params : dict, default=None
         Parameters of a kernel that is a function.
-    constraint : {"standardized"}, default="standardized"
-        The problem has no other that makes sense.
     solver : {"auto", "dense", "lanczos", "lobpcg", "lbfgs"}, default="auto"
         How eigenvectors are found. "auto" decomposes small matrices and takes LOBPCG for all
         others. The results of "auto" (up to 40 components), "lobpcg" and "lbfgs" are the same to
@@ -191,7 +189,6 @@ class QuadraticMDE(BaseEmbedding):
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
-        "constraint": [StrOptions({"standardized"}), Standardized],
         "solver": [StrOptions(set(SOLVERS))],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left"), None],
@@ -216,7 +213,6 @@ class QuadraticMDE(BaseEmbedding):
         degree: float = 3,
         coef0: float = 1,
         kernel_params: Parameters | None = None,
-        constraint: str | Standardized = "standardized",
         solver: str = "auto",
         max_iter: int = 1000,
         tol: float | None = None,
@@ -236,7 +232,6 @@ class QuadraticMDE(BaseEmbedding):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
-        self.constraint = constraint
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
@@ -410,37 +405,30 @@ class QuadraticMDE(BaseEmbedding):
         n_parts = len(problem.separating) + 1
         if n_parts > 1:
             more = " at least" if n_parts > m else ""
-            warnings.warn(
+            warn(
                 f"The graph has{more} {n_parts} connected parts. The first {min(m, n_parts - 1)} "
                 "columns of the embedding tell them apart and say nothing of what is within. "
                 "Raise n_neighbors, or embed the parts one by one.",
-                UserWarning,
-                stacklevel=5,
             )
         if n_usable < m:
-            warnings.warn(
+            warn(
                 f"Only {n_usable} eigenvalues are usable, fewer than n_components={m}; the other "
                 "columns of the embedding are zero. Use fewer components.",
-                UserWarning,
-                stacklevel=5,
             )
         elif n_parts <= m and found.following is not None:
             last = found.values[-1]
             size = max(abs(last), abs(found.following))
             if found.following - last <= _EQUAL * size and size > _FLAT * problem.form.bound:
-                warnings.warn(
+                warn(
                     f"Eigenvalues {m} and {m + 1} are the same, {last * problem.squared_unit:.6g}, "
                     "so other embeddings are as good as this one. Change n_components to have "
                     "all or none of them.",
-                    UserWarning,
-                    stacklevel=5,
                 )
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"The eigenvectors are not precise after max_iter={self.max_iter} iterations; "
                 "raise max_iter or tol, or use solver='dense' for few samples.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def transform(self, X: Data) -> np.ndarray:

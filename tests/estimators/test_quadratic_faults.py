@@ -295,7 +295,7 @@ def test_given_distances_that_are_none():
     np.testing.assert_array_equal(D, kept)
     with pytest.warns(UserWarning, match="weights are not symmetric"):
         QuadraticMDE(weights="precomputed").fit(rng.random((10, 10)))
-    with pytest.warns(UserWarning, match="kernel is not symmetric"):
+    with pytest.warns(UserWarning, match="values of the kernel are not symmetric"):
         QuadraticMDE(weights="kernel_pca", kernel="precomputed").fit(rng.random((10, 10)))
 
 

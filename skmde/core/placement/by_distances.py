@@ -30,12 +30,11 @@ de Silva and Tenenbaum, Sparse multidimensional scaling using landmark points (2
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from skmde._utils.jit import jit
 from skmde._utils.threads import run_pieces
+from skmde._utils.warn import warn
 from skmde.core.placement.losses import AnchoredLoss
 from skmde.core.placement.newton import minimize_rows
 from skmde.exceptions import ConvergenceWarning
@@ -345,13 +344,12 @@ def place_by_distances(
 
     run_pieces(solve, [(begin,) for begin in range(0, q, chunk_size)], n_threads)
     if not converged.all():
-        warnings.warn(
+        warn(
             f"{np.count_nonzero(~converged)} of {q} new items were placed where their distortion "
             f"can still decrease: {max_iter} Newton steps were not enough, or the distortion was "
             "infinite wherever it was tried. A smoother loss, or one that is finite everywhere, "
             "can be minimised more closely.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     return (X + origin) * unit
 

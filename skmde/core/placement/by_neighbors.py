@@ -14,12 +14,11 @@ Lengths are in units of the embedding, numbers in float64.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from skmde._utils.jit import jit
 from skmde._utils.threads import run_pieces
+from skmde._utils.warn import warn
 from skmde.core.placement.distortion import AnchoredDistortion
 from skmde.core.placement.newton import minimize_rows
 from skmde.exceptions import ConvergenceWarning
@@ -266,14 +265,13 @@ def place(
 
     run_pieces(solve, [(rows,) for rows in chunks], n_threads)
     if not converged.all():
-        warnings.warn(
+        warn(
             f"{np.count_nonzero(~converged)} of {converged.size} new items were placed where "
             f"their distortion can still decrease: {max_iter} Newton steps were not enough, "
             "repulsion outweighs attraction however far away, or the distortion was infinite "
             "wherever it was tried. A smoother penalty, one that attracts more, or one that is "
             "finite everywhere can be minimised more closely.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     X += center
     return X

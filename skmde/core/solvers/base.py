@@ -7,13 +7,13 @@ its own.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
 
+from skmde._utils.warn import warn
 from skmde.constraints import Constraint
 from skmde.core.objectives.base import Objective
 from skmde.core.solvers.progress import progress_bar
@@ -122,9 +122,8 @@ def _warn_if_failed(result: SolveResult) -> None:
             if endless
             else "Check the scale of the data and of the starting point."
         )
-        warnings.warn(
+        warn(
             f"The solve stopped early: {result.reason} (iteration {result.n_iter}, average "
             f"distortion {result.value:.6g}, residual norm {result.residual_norm:.3g}). {advice}",
             ConvergenceWarning,
-            stacklevel=5,  # past MDE.embed() and its decorator
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from skmde._utils.sklearn_compat import CallbackSupportMixin
+from skmde._utils.sklearn_compat import CallbackSupportMixin, has_callbacks
 
 
 class FitCallbacksMixin(CallbackSupportMixin):
@@ -24,7 +24,7 @@ class FitCallbacksMixin(CallbackSupportMixin):
             From an iterate, the attributes that make this estimator one that was fitted by then;
             None if there is no such estimator.
         """
-        if not getattr(self, "_skl_callbacks", None):
+        if not has_callbacks(self):
             return []
         fit = self._init_callback_context(max_subtasks=getattr(self, "max_iter", 0))
         fit.call_on_fit_task_begin(estimator=self, X=X)

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 import time
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -15,15 +14,17 @@ from sklearn.utils import check_random_state
 
 import skmde
 from skmde._utils.device import cpu_by_default
-from skmde._utils.masked import check_not_masked
 from skmde._utils.sklearn_compat import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
+    callbacks_of_running_fit,
     check_is_fitted,
+    end_fit_task,
     validate_data,
 )
-from skmde._utils.validation import check_magnitude
+from skmde._utils.validation import check_magnitude, check_not_masked
+from skmde._utils.warn import warn
 from skmde.estimators.base.callbacks import FitCallbacksMixin
 from skmde.estimators.base.typing import Data
 from skmde.preprocessing.graphs.adjacency import as_adjacency, is_networkx
@@ -62,18 +63,19 @@ class InputMixin:
 
         Until then, the estimator answers as it did before: in other threads, and in callbacks.
         """
+        # Fits that are interrupted would leave an estimator half fitted. Held by
+        # `assert_fit_fails`, `test_while_it_is_fitted_again_it_answers_as_before` and
+        # `test_what_a_callback_writes_to_the_estimator_is_kept` (tests/test_fault_injection.py) and
+        # `test_a_failing_callback_is_taken_down_and_leaves_the_estimator`
+        # (tests/estimators/base/test_callbacks.py).
         before, fitted = dict(self.__dict__), object.__new__(type(self))
         fitted.__dict__.update(before)
         try:
             with cpu_by_default():
                 yield fitted
-                task = getattr(fitted, "_callback_fit_ctx", None)
-                if task is not None:
-                    task.call_on_fit_task_end(estimator=fitted, reconstruction_attributes={})
+                end_fit_task(fitted)
         except BaseException:
-            # what scikit-learn takes down after the fit
-            running = {name: value for name, value in vars(fitted).items() if "callback" in name}
-            self.__dict__.update(running)
+            self.__dict__.update(callbacks_of_running_fit(fitted))
             raise
         # what a callback wrote, and the fit did not
         absent = object()
@@ -265,11 +267,9 @@ class BaseEmbedding(
         state = dict(state)
         version = state.pop("_skmde_version", "unknown")
         if _series(version) != _series(skmde.__version__):
-            warnings.warn(
+            warn(
                 f"This {type(self).__name__} was saved by skmde {version} and is read by "
                 f"skmde {skmde.__version__}, which may not understand it; fit it again.",
-                UserWarning,
-                stacklevel=2,
             )
         super().__setstate__(state)
 
@@ -349,6 +349,10 @@ def as_output(values, X):
 
 def physical_memory():
     """Bytes of memory that this machine has; infinite where the system does not say."""
+    # Systems grant more memory than there is and end the process that uses it: there is no
+    # MemoryError, and all that was computed is lost. Held by `test_row_55_an_error_up_front`
+    # (tests/test_faults.py) and `test_matrices_that_would_not_fit_in_memory_are_refused`
+    # (tests/estimators/test_quadratic_faults.py).
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):

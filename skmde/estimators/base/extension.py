@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from skmde._utils.sklearn_compat import check_is_fitted
+from skmde._utils.warn import warn
 from skmde.estimators.base.embedding import InputMixin, as_output
 from skmde.estimators.base.typing import Data
 from skmde.exceptions import ConvergenceWarning
@@ -66,12 +67,10 @@ class GrowingMixin(InputMixin):
         with self._all_or_nothing() as grown:
             n_loose, n_parts = grown._extend(grown._checked_further(X))
         if n_loose:
-            warnings.warn(
+            warn(
                 f"No chain of pairs joins {n_loose} further samples, in {n_parts} connected parts, "
                 "to the embedding: nothing says where among the old samples they belong. Raise "
                 "n_neighbors, or fit all samples anew.",
-                UserWarning,
-                stacklevel=2,
             )
         return self
 

@@ -44,6 +44,7 @@ _OURS = {
 }
 _NEEDLESS = {
     "angle": "forces are not approximated",
+    "constraint": "the problem has only one",
     "data": "data are given to fit",
     "dens_frac": "densities are not kept",
     "dens_lambda": "densities are not kept",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.masked import check_not_masked
-from skmde._utils.validation import check_magnitude
+from skmde._utils.validation import check_magnitude, check_not_masked
 from skmde.estimators.base.embedding import as_host_array, physical_memory
 from skmde.preprocessing.graphs.adjacency import as_adjacency
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from decimal import Decimal
 from numbers import Real
 
@@ -10,6 +9,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from skmde._utils.warn import warn
 from skmde.estimators.samples.targets import is_missing, target_array
 
 
@@ -75,11 +75,9 @@ def _minus_one_is_a_class(others, classes):
     others = list(dict.fromkeys(others.tolist()))
     if len(others) != 1 or isinstance(others[0], str):
         return False
-    warnings.warn(
+    warn(
         f"y holds -1 and {others[0]!r} only, so both are taken for classes: with one class "
         "there is nothing to learn. Use NaN or None for labels that are not known.",
-        UserWarning,
-        stacklevel=6,  # past fit and its decorator
     )
     return True
 

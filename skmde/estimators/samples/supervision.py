@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import column_or_1d
 
+from skmde._utils.warn import warn
 from skmde.estimators.samples.labels import known_labels
 from skmde.estimators.samples.targets import dense_argument, is_missing, target_array
 from skmde.preprocessing.pairs.sampling import deduplicate_edges, sample_dissimilar, sample_edges
@@ -48,11 +49,9 @@ def target_pairs(y, n_samples, n_partners, fraction, rng):
             known, classes = known_labels(y, n_samples)
         names, groups = np.unique(classes, return_inverse=True)
         if len(names) > max(10, len(known) / 2):
-            warnings.warn(
+            warn(
                 f"y holds {len(names)} classes of {len(known)} samples, so few samples share one. "
                 "Targets are taken for numbers if one of them is no integer.",
-                UserWarning,
-                stacklevel=6,  # past fit and its decorator
             )
         alike = _within_groups(groups, n_partners, rng)
         wanted = fraction * max(len(alike), n_partners * len(known) / 2)

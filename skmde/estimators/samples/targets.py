@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.masked import check_not_masked
+from skmde._utils.validation import check_not_masked
 from skmde.estimators.base.embedding import as_host_array
 
 

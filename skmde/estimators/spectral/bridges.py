@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
+from skmde._utils.warn import warn
 from skmde.preprocessing.pairs.distances import MetricDistances
 
 
@@ -28,11 +27,9 @@ def bridges(X, labels, metric, metric_params, n_jobs):
     lengths : ndarray of shape (b,), float64
     """
     parts = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
-    warnings.warn(
+    warn(
         f"The graph of neighbours has {len(parts)} connected parts; each two are joined by their "
         "closest pair of samples. Raise n_neighbors to avoid this.",
-        UserWarning,
-        stacklevel=7,
     )
     table = MetricDistances(metric, metric_params, n_jobs).fit(X)
     edges, lengths = [], []

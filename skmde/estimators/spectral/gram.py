@@ -10,8 +10,6 @@ What a problem object offers is said in :mod:`skmde.estimators.spectral.laplacia
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -19,7 +17,9 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from skmde._linalg.lobpcg import Space
 from skmde._linalg.scaling import Scaling, unit_rows
 from skmde._utils.known_rows import KnownRows, with_twins
-from skmde._utils.threads import count_threads, run_rows
+from skmde._utils.symmetry import symmetric_matrix
+from skmde._utils.threads import count_threads
+from skmde._utils.warn import warn
 from skmde.core.spectral.spectrum import QuadraticForm
 from skmde.estimators.base.embedding import physical_memory
 from skmde.estimators.pairs.matrix_distances import MatrixDistances
@@ -31,7 +31,6 @@ from skmde.preprocessing.graphs.adjacency import as_adjacency
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.neighbors.tables import NeighborTables
 
-_SYMMETRY_TOLERANCE = 1e-5  # of the largest entry
 _SHIFT_FREE = ("linear", "rbf", "laplacian")  # kernels that centring makes so
 _COPIES = 3  # n x n matrices at the peak of a fit
 _FAR = 2.0  # longest paths between two items that no path joins
@@ -106,7 +105,13 @@ class KernelProblem(GramProblem):
         self._X = None if self._is_given() else self._placed(X)
         if self._X is X:
             self._X = X.copy()  # unseen rows are compared with what was fitted
-        K = _symmetric(self._products(X))
+        K = self._products(X)
+        if K.shape[0] != K.shape[1]:
+            raise ValueError(
+                "With kernel='precomputed' X holds the kernel of all pairs of samples and must be "
+                f"square; got shape {K.shape}."
+            )
+        K = symmetric_matrix(K, "values of the kernel")
         # so that squares of products are finite
         self._largest = float(np.abs(K).max()) or 1.0
         K /= self._largest
@@ -169,12 +174,10 @@ class DistanceProblem(GramProblem):
         # Units of the largest distance: squares are finite and not zero.
         self._unit = float(D.max(where=there, initial=0.0)) or 1.0
         if not there.all():
-            warnings.warn(
+            warn(
                 f"{np.count_nonzero(~there) // 2} pairs of samples have no distance and no path "
                 f"between them; they are taken to be {_FAR:g} times the longest distance apart. "
                 "Raise n_neighbors, or give more distances.",
-                UserWarning,
-                stacklevel=5,
             )
         super().__init__(self._inner(D), self._unit**2, n_jobs)
 
@@ -233,28 +236,3 @@ def check_memory(n):
             "GiB, more than this machine's memory. Use weights='laplacian' or 'pca', or a sample "
             "of the rows and `transform` for the rest."
         )
-
-
-def _symmetric(K):
-    gap = 0.0
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(
-            "With kernel='precomputed' X holds the kernel of all pairs of samples and must be "
-            f"square; got shape {K.shape}."
-        )
-
-    def piece(start, stop):
-        nonlocal gap
-        gap = max(gap, np.abs(K[start:stop] - K[:, start:stop].T).max())
-
-    run_rows(piece, len(K), 1024, 1)
-    if gap == 0.0:
-        return K
-    if gap > _SYMMETRY_TOLERANCE * np.abs(K).max():
-        warnings.warn(
-            f"The kernel is not symmetric (largest difference {gap:.3g}); using the average of "
-            "the two directions.",
-            UserWarning,
-            stacklevel=5,
-        )
-    return K / 2 + K.T / 2

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 
 from skmde._utils.known_rows import KnownRows, with_twins
+from skmde._utils.symmetry import symmetric_matrix
 from skmde._utils.threads import count_threads
 from skmde.core.spectral.laplacian import laplacian_form
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.graphs.weights import neighbor_graph
-
-_SYMMETRY_TOLERANCE = 1e-5  # of the largest weight
 
 
 class QuadraticProblem:
@@ -165,23 +162,9 @@ def symmetric_weights(X):
         matrix.sum_duplicates()
     if matrix.diagonal().any():
         matrix = sp.csr_array(matrix - sp.diags_array(matrix.diagonal(), format="csr"))
-    mirrored = sp.csr_array(matrix.T)
-    if not all(
-        np.array_equal(getattr(matrix, part), getattr(mirrored, part))
-        for part in ("indptr", "indices", "data")
-    ):
-        gap = abs(matrix - mirrored).max()
-        if gap > _SYMMETRY_TOLERANCE * abs(matrix).max():
-            warnings.warn(
-                f"The weights are not symmetric (largest difference {gap:.3g}); using the average "
-                "of the two directions.",
-                UserWarning,
-                stacklevel=2,
-            )
-        mirrored = sp.csr_array(matrix / 2 + mirrored / 2)
-        mirrored.sort_indices()
-    mirrored.eliminate_zeros()  # a weight of 0 is no pair
-    return mirrored
+    matrix = symmetric_matrix(matrix, "weights")
+    matrix.eliminate_zeros()  # a weight of 0 is no pair
+    return matrix
 
 
 def check_pairs(graph):

@@ -33,6 +33,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from skmde._utils.warn import warn
 from skmde.constraints import Centered
 from skmde.core.kernels.backend import choose_backend
 from skmde.core.solvers.lbfgs import LBFGS
@@ -146,11 +147,10 @@ def widest_gram(squares, edges, n_items, verbose=0):
             "neighbours."
         )
     if error > _ISOMETRY:
-        warnings.warn(
+        warn(
             f"Squared distances of neighbours are off by up to {error:.1g} of the largest, because "
             "they determine a rigid frame. Use fewer neighbours, or fewer samples.",
             ConvergenceWarning,
-            stacklevel=7,
         )
     return G
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from skmde._linalg.principal import principal_scores
-from skmde._utils.masked import check_not_masked
 from skmde._utils.random import private_generator
+from skmde._utils.validation import check_not_masked
 from skmde.core.spectral.laplacian import laplacian_embedding
 from skmde.preprocessing.graphs.components import connected_components, pack_components
 

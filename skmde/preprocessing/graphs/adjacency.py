@@ -17,12 +17,10 @@ into the caller's object.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 
-from skmde.preprocessing.neighbors.precomputed import _SYMMETRY_TOLERANCE
+from skmde._utils.symmetry import warn_of_asymmetry
 
 __all__ = ["as_adjacency", "is_networkx", "is_unweighted", "with_further_rows"]
 
@@ -225,15 +223,8 @@ def _one_direction(n, rows, columns, values, quantity):
     first = np.flatnonzero(new)
     again = np.flatnonzero(~new)  # an edge is stored at most twice, once in each direction
     there, back = values[again - 1], values[again]
-    worst = np.abs(there - back).max(initial=0.0)
-    largest = np.maximum(there, back).max(initial=0.0)
-    if worst > _SYMMETRY_TOLERANCE * largest:
-        warnings.warn(
-            f"The edge {quantity}s are not symmetric (largest difference {worst:.3g}); "
-            "using the average of the two directions.",
-            UserWarning,
-            stacklevel=4,
-        )
+    gap = np.abs(there - back).max(initial=0.0)
+    warn_of_asymmetry(f"edge {quantity}s", gap, np.maximum(there, back).max(initial=0.0))
     values[again - 1] = np.where(there == back, there, there / 2 + back / 2)
     codes = codes[first]
     low = (codes // n).astype(np.int32)

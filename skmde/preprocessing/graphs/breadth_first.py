@@ -20,6 +20,7 @@ import contextlib
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._utils.hashing import splitmix64
 from skmde._utils.jit import jit
 
 __all__ = ["BATCH", "KEEP_ALL", "Searcher", "priorities"]
@@ -440,16 +441,9 @@ def _doubled(values):
 
 
 @jit()
-def _mixed(z):
-    # the finaliser of splitmix64, a bijection
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@jit()
 def _priority(i, j, keys):
-    return _mixed(_mixed((np.uint64(i) << np.uint64(32) | np.uint64(j)) + keys[0]) + keys[1])
+    pair = np.uint64(i) << np.uint64(32) | np.uint64(j)
+    return splitmix64(splitmix64(pair + keys[0]) + keys[1])
 
 
 @jit()

@@ -14,11 +14,10 @@ Nothing is written into the caller's arrays. Tables come back in the form of
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._utils.symmetry import symmetric_matrix
 from skmde.preprocessing.neighbors.radius import trim
 from skmde.preprocessing.neighbors.search import clamp_neighbors
 from skmde.preprocessing.neighbors.selection import (
@@ -33,9 +32,8 @@ __all__ = ["joined_neighbors", "precomputed_neighbors", "precomputed_queries"]
 
 _BLOCK_ENTRIES = 1 << 20
 
-# Relative to the largest distance: below, two directions differ only by rounding.
-_ROUNDING = 1e-12  # of the largest distance
-_SYMMETRY_TOLERANCE = 1e-5
+# Relative to the largest distance: a negative one closer to 0 is a 0 that was rounded.
+_ROUNDING = 1e-12
 
 
 def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
@@ -91,9 +89,7 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
             indices, values = _from_graph(matrix, k, drop_diagonal=True)
         else:
             own = np.arange(n, dtype=np.int32)
-            indices, values = _from_dense(
-                _symmetric(matrix), max(n - 1, 1) if k is None else k, own
-            )
+            indices, values = _from_dense(_averaged(matrix), max(n - 1, 1) if k is None else k, own)
     if max_distance is not None:
         indices, values = drop_far(indices, values, max_distance)
     return trim(indices, values) if n_neighbors is None else (indices, values)
@@ -111,7 +107,7 @@ def symmetric_distances(distances):
     distances : ndarray of shape (n, n)
         Infinity where there is none. Not written to: it may be the caller's.
     """
-    return _symmetric(_checked_square(distances))
+    return _averaged(_checked_square(distances))
 
 
 def distances_to_training(distances, n_train):
@@ -223,7 +219,7 @@ def joined_neighbors(indices, distances, further, n_neighbors=None):
         if sp.issparse(further):
             back = _from_graph(sp.csr_array(further[:, :n].T), n_neighbors, drop_diagonal=False)
         else:
-            further = np.concatenate([further[:, :n], _symmetric(further[:, n:])], axis=1)
+            further = np.concatenate([further[:, :n], _averaged(further[:, n:])], axis=1)
             back = _from_dense(further[:, :n].T, min(n_neighbors or q, q), nobody)
     there = np.where(back[0] >= 0, n + back[0], -1)
     first = sort_rows(np.hstack([indices, there]), np.hstack([distances, back[1]]))
@@ -319,32 +315,8 @@ def _nonnegative(values):
     return np.maximum(values, 0)
 
 
-def _symmetric(matrix):
-    """The matrix itself if it is symmetric, else a symmetric copy, with a warning."""
-    n = len(matrix)
-    step = max(1, _BLOCK_ENTRIES // max(n, 1))
-    worst = largest = 0.0
-    for start in range(0, n, step):
-        there = matrix[start : start + step].astype(np.float64)
-        back = matrix[:, start : start + step].T.astype(np.float64)
-        both = np.isfinite(there) & np.isfinite(back)
-        if (np.isfinite(there) != np.isfinite(back)).any():
-            worst = np.inf
-        largest = max(largest, there[both].max(initial=0.0))
-        worst = max(worst, np.abs(there[both] - back[both]).max(initial=0.0))
-    if worst <= _SYMMETRY_TOLERANCE * largest:
-        return matrix
-    warnings.warn(
-        f"The precomputed distances are not symmetric (largest difference {worst:.3g}); "
-        "using the average of the two directions.",
-        UserWarning,
-        stacklevel=3,
-    )
-    there = matrix.astype(np.float64)
-    back = there.T
-    average = there / 2 + back / 2
-    np.copyto(average, np.minimum(there, back), where=~np.isfinite(average))
-    return average
+def _averaged(matrix):
+    return symmetric_matrix(matrix, "precomputed distances", exact=False)
 
 
 def _from_dense(matrix, k, exclude):

@@ -18,9 +18,9 @@ How rows are searched (`algorithm`):
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 
+from skmde._utils.warn import warn
 from skmde.preprocessing.neighbors.index import ALGORITHMS, NeighborIndex, check_rows
 from skmde.preprocessing.neighbors.radius import all_within
 from skmde.preprocessing.neighbors.selection import drop_far
@@ -48,11 +48,9 @@ def clamp_neighbors(n_neighbors, n_samples):
     if n_samples < 2:
         raise ValueError(f"Neighbours need at least 2 samples; found {n_samples} sample.")
     if n_neighbors > n_samples - 1:
-        warnings.warn(
+        warn(
             f"n_neighbors={n_neighbors} is more than the other rows there are; "
             f"using {n_samples - 1} (n_samples={n_samples}).",
-            UserWarning,
-            stacklevel=3,
         )
         return n_samples - 1
     return int(n_neighbors)

@@ -32,6 +32,7 @@ CLASSES = [PreserveNeighbors, PreserveDistances, QuadraticMDE, AnchoredMDE, Anch
         (PreserveDistances, "min_dist", "the parameters are n_components, loss"),
         (PreserveDistances, "n_init", "keep the least distortion_"),
         (AnchoredMDE, "anchor_weights", "use anchor_weight"),
+        (QuadraticMDE, "constraint", "the problem has only one"),
         (AnchoredClassifier, "n_components", "the parameters are n_neighbors, metric"),
     ],
 )

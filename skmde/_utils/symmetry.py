@@ -1,0 +1,106 @@
+"""Matrices that should be symmetric: the average of both directions, with one warning.
+
+A difference of at most `SYMMETRY_TOLERANCE`, relative to the largest entry, is one of rounding and
+gives no warning.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from skmde._utils.warn import warn
+
+__all__ = ["symmetric_matrix", "warn_of_asymmetry"]
+
+SYMMETRY_TOLERANCE = 1e-5  # of the largest entry
+_BLOCK_ENTRIES = 1 << 20
+
+
+def symmetric_matrix(matrix, entries, *, exact=True):
+    """A square matrix, or the average of it and its transpose, with a warning.
+
+    Parameters
+    ----------
+    matrix : ndarray or csr_array of shape (n, n)
+        Not written to. Where only one direction of a dense matrix is finite, it alone counts.
+    entries : str
+        What the entries are, a plural.
+    exact : bool, default=True
+        Whether differences of rounding are averaged, too. If not, a dense matrix that has no others
+        is returned as it is, which saves a copy.
+
+    Returns
+    -------
+    matrix : ndarray or csr_array of shape (n, n)
+        An array of its own if it is sparse; if dense, possibly the caller's.
+
+    Warns
+    -----
+    UserWarning
+        If the directions differ by more than rounding.
+    """
+    if sp.issparse(matrix):
+        return _symmetric_sparse(matrix, entries)
+    gap, largest = _dense_gap(matrix)
+    beyond_rounding = warn_of_asymmetry(entries, gap, largest)
+    if gap == 0 or not (exact or beyond_rounding):
+        return matrix
+    there = matrix.astype(np.float64, copy=False)
+    back = there.T
+    average = there / 2 + back / 2
+    missing = ~np.isfinite(average)
+    if missing.any():
+        np.copyto(average, np.minimum(there, back), where=missing)
+    return average
+
+
+def warn_of_asymmetry(entries, gap, largest):
+    """Whether a difference between two directions is more than rounding; if so, with a warning.
+
+    Parameters
+    ----------
+    entries : str
+        What the entries are, a plural.
+    gap, largest : float
+        Size of the largest difference, and of the largest entry.
+    """
+    if gap <= SYMMETRY_TOLERANCE * largest:
+        return False
+    warn(
+        f"The {entries} are not symmetric (largest difference {gap:.3g}); using the average of the "
+        "two directions."
+    )
+    return True
+
+
+def _symmetric_sparse(matrix, entries):
+    mirrored = sp.csr_array(matrix.T)
+    same = all(
+        np.array_equal(getattr(matrix, part), getattr(mirrored, part))
+        for part in ("indptr", "indices", "data")
+    )
+    if not same:
+        warn_of_asymmetry(entries, abs(matrix - mirrored).max(), abs(matrix).max())
+        mirrored = sp.csr_array(matrix / 2 + mirrored / 2)
+        mirrored.sort_indices()
+    return mirrored
+
+
+def _dense_gap(matrix):
+    """Largest difference between two directions, and largest size of a finite entry."""
+    n = len(matrix)
+    step = max(1, _BLOCK_ENTRIES // max(n, 1))
+    gap = largest = 0.0
+    for start in range(0, n, step):
+        there = matrix[start : start + step].astype(np.float64)
+        back = matrix[:, start : start + step].T.astype(np.float64)
+        finite = np.isfinite(there), np.isfinite(back)
+        both = finite[0] & finite[1]
+        if (finite[0] != finite[1]).any():
+            gap = np.inf
+        if not both.all():
+            there, back = there[both], back[both]
+        largest = max(largest, np.abs(there).max(initial=0.0))
+        gap = max(gap, np.abs(there - back).max(initial=0.0))
+    return gap, largest
