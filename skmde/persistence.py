@@ -22,7 +22,7 @@ _CLASSES = {
     "estimators._preserve_distances": "PreserveDistances",
     "estimators._preserve_neighbors": "PreserveNeighbors",
     "estimators._quadratic": "QuadraticMDE",
-    "_utils.known_rows": "KeptRows KnownRows",
+    "preprocessing.neighbors.known_rows": "KeptRows KnownRows",
     "estimators.pairs.anchored": "AffinityPairs DistancePairs WeightedPairs",
     "estimators.pairs.matrix_distances": "MatrixDistances",
     "estimators.pairs.neighbors": "NeighborPairs",

@@ -7,7 +7,9 @@ from numbers import Integral
 
 import numpy as np
 
-__all__ = ["distinct_integers", "private_generator"]
+from skmde._utils.jit import jit
+
+__all__ = ["GOLDEN", "distinct_integers", "private_generator", "splitmix64"]
 
 _DRAWS = 1 << 18  # random numbers sorted at once
 
@@ -63,3 +65,18 @@ def distinct_integers(total, count, rng):
     keep = np.ones(n_drawn, bool)
     keep[rng.choice(n_drawn, n_drawn - count, replace=False, shuffle=False)] = False
     return drawn[:n_drawn][keep]
+
+
+# The step between the states of splitmix64: 2**64 / the golden ratio.
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@jit(inline="always")
+def splitmix64(z):
+    """The finaliser of splitmix64 (Steele, Lea and Flood, 2014), for kernels.
+
+    A bijection of uint64 in which each bit of `z` changes half of the bits.
+    """
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

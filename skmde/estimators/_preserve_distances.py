@@ -11,7 +11,6 @@ import torch
 
 from skmde._linalg.scaling import root_mean_square, scaled
 from skmde._utils.device import cpu_by_default, resolve_device
-from skmde._utils.known_rows import with_twins
 from skmde._utils.rows import blocks_of_rows
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
@@ -47,6 +46,7 @@ from skmde.functions.base import Loss
 from skmde.functions.powers import Quadratic
 from skmde.functions.registry import NAMED_LOSSES, resolve_loss
 from skmde.preprocessing.graphs.components import pack_components
+from skmde.preprocessing.neighbors.known_rows import with_twins
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 from skmde.preprocessing.pairs.sampling import all_edges
 

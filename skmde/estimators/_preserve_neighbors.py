@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from skmde._utils.device import cpu_by_default, resolve_device
-from skmde._utils.known_rows import with_twins
 from skmde._utils.random import private_generator
 from skmde._utils.rows import count_rows
 from skmde._utils.sklearn_compat import (
@@ -57,6 +56,7 @@ from skmde.estimators.starts.neighbors import (
 )
 from skmde.functions.base import Penalty
 from skmde.functions.registry import PENALTIES, resolve_penalty
+from skmde.preprocessing.neighbors.known_rows import with_twins
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 # Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.

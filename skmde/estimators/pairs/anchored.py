@@ -13,7 +13,6 @@ import copy
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.known_rows import KnownRows, with_twins
 from skmde._utils.rows import blocks_of_rows
 from skmde.core.placement.by_distances import place_by_distances
 from skmde.core.placement.by_neighbors import place
@@ -24,6 +23,7 @@ from skmde.estimators.pairs.pair_weights import selected_pairs
 from skmde.estimators.pairs.repulsion import signed_pairs
 from skmde.functions.base import Loss
 from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
+from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
 from skmde.preprocessing.pairs.sampling import all_edges
 
 _MAX_PAIRS = 10_000_000

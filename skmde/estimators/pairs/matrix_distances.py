@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.known_rows import KnownRows, twins
 from skmde.estimators.pairs.base import (
     Pairs,
     at_most,
@@ -18,6 +17,7 @@ from skmde.estimators.pairs.base import (
 )
 from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.graphs.path_lengths import path_lengths
+from skmde.preprocessing.neighbors.known_rows import KnownRows, twins
 from skmde.preprocessing.neighbors.precomputed import distances_to_training, symmetric_distances
 from skmde.preprocessing.pairs.sampling import sample_edges
 

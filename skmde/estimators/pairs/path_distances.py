@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.known_rows import KnownRows
 from skmde.estimators.pairs.base import Pairs, in_kept_dtype, kept_dtype, of_weight
 from skmde.estimators.pairs.matrix_distances import MatrixDistances, reach_of_entries
 from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.graphs.path_lengths import path_lengths
 from skmde.preprocessing.graphs.shortest_paths import shortest_paths
+from skmde.preprocessing.neighbors.known_rows import KnownRows
 from skmde.preprocessing.neighbors.precomputed import distances_to_training
 from skmde.preprocessing.pairs.sampling import edges_from
 

@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.known_rows import KeptRows
 from skmde._utils.validation import check_magnitude
 from skmde.estimators.pairs.base import Pairs, at_most, choose, fits, kept_dtype, with_weights
+from skmde.preprocessing.neighbors.known_rows import KeptRows
 from skmde.preprocessing.pairs.distances import MetricDistances
 from skmde.preprocessing.pairs.sampling import edges_from, sample_edges
 

@@ -16,8 +16,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from skmde._linalg.lobpcg import Space
 from skmde._linalg.scaling import Scaling, unit_rows
-from skmde._utils.known_rows import KnownRows, with_twins
-from skmde._utils.symmetry import symmetric_matrix
+from skmde._linalg.symmetry import symmetric_matrix
 from skmde._utils.threads import count_threads
 from skmde._utils.warn import warn
 from skmde.core.spectral.spectrum import QuadraticForm
@@ -29,6 +28,7 @@ from skmde.estimators.spectral.bridges import bridges
 from skmde.estimators.spectral.laplacian import QuadraticProblem, lifted
 from skmde.preprocessing.graphs.adjacency import as_adjacency
 from skmde.preprocessing.graphs.components import connected_components
+from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
 from skmde.preprocessing.neighbors.tables import NeighborTables
 
 _SHIFT_FREE = ("linear", "rbf", "laplacian")  # kernels that centring makes so

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.known_rows import KnownRows, with_twins
-from skmde._utils.symmetry import symmetric_matrix
+from skmde._linalg.symmetry import symmetric_matrix
 from skmde._utils.threads import count_threads
 from skmde.core.spectral.laplacian import laplacian_form
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.graphs.weights import neighbor_graph
+from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
 
 
 class QuadraticProblem:

@@ -15,7 +15,6 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from skmde._linalg.scaling import Scaling
-from skmde._utils.known_rows import with_twins
 from skmde.core.spectral.laplacian import part_contrasts
 from skmde.core.spectral.spectrum import QuadraticForm
 from skmde.estimators.spectral.laplacian import (
@@ -24,6 +23,7 @@ from skmde.estimators.spectral.laplacian import (
     lifted,
 )
 from skmde.preprocessing.graphs.components import connected_components
+from skmde.preprocessing.neighbors.known_rows import with_twins
 
 _RIDGE = 1e-3  # of the trace of the local Gram matrix, as in scikit-learn
 _SHIFT = 1e-10  # of the largest eigenvalue, so that L can be factored

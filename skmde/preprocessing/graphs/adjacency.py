@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.symmetry import warn_of_asymmetry
+from skmde._linalg.symmetry import warn_of_asymmetry
 
 __all__ = ["as_adjacency", "is_networkx", "is_unweighted", "with_further_rows"]
 

@@ -20,8 +20,8 @@ import contextlib
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.hashing import splitmix64
 from skmde._utils.jit import jit
+from skmde._utils.random import splitmix64
 
 __all__ = ["BATCH", "KEEP_ALL", "Searcher", "priorities"]
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.symmetry import symmetric_matrix
+from skmde._linalg.symmetry import symmetric_matrix
 from skmde.preprocessing.neighbors.radius import trim
 from skmde.preprocessing.neighbors.search import clamp_neighbors
 from skmde.preprocessing.neighbors.selection import (

@@ -6,8 +6,8 @@ import copy
 
 import numpy as np
 
-from skmde._utils.known_rows import KeptRows, KnownRows, twins
 from skmde.preprocessing.neighbors.joint_index import joined_rows
+from skmde.preprocessing.neighbors.known_rows import KeptRows, KnownRows, twins
 from skmde.preprocessing.neighbors.precomputed import joined_neighbors, precomputed_queries
 from skmde.preprocessing.neighbors.search import nearest_neighbors
 from skmde.preprocessing.neighbors.selection import drop_far
@@ -65,7 +65,7 @@ class NeighborTables:
             Sorted by distance; -1 and infinity where there is no neighbour.
         twin : ndarray of shape (q,), int
             The fitted item that each row equals, or is at distance 0 from; -1 where there is none.
-            See :func:`~skmde._utils.known_rows.twins`.
+            See :func:`~skmde.preprocessing.neighbors.known_rows.twins`.
         """
         n, k = self.indices.shape
         k = k if n_neighbors is None else n_neighbors

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skmde._utils.hashing import GOLDEN, splitmix64
+from skmde._utils.random import GOLDEN, splitmix64
 
 
 def test_numbers_are_those_of_splitmix64():

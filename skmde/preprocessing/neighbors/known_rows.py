@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.hashing import GOLDEN, splitmix64
 from skmde._utils.jit import jit
+from skmde._utils.random import GOLDEN, splitmix64
 
 _BLOCK_BYTES = 1 << 22
 _ROUNDING = 1e-6  # of the reach: error of a given distance of 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skmde._utils.symmetry import symmetric_matrix
+from skmde._linalg.symmetry import symmetric_matrix
 
 
 def random_symmetric(n=7):

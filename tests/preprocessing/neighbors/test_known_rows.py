@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skmde._utils.known_rows import KnownRows, twins, with_twins
+from skmde.preprocessing.neighbors.known_rows import KnownRows, twins, with_twins
 
 RNG = np.random.default_rng(0)
 # Many copies, zeros, and rows that are permutations of each other.
