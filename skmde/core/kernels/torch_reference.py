@@ -4,9 +4,8 @@ They state in a few lines what ``_numba.py`` does fast, and the tests hold the t
 Nothing here reads a number back to the host, and no sum depends on the order in which threads
 or a GPU's blocks finish: the gradient is summed row by row over a fixed sorting of the edges.
 
-On the CPU, torch cuts long tensors into one part for each thread, and its log and exp give other
-last bits at the end of a part than elsewhere. So functions are evaluated there on blocks that are
-too short to be cut.
+On the CPU functions are evaluated on blocks of edges that torch does not share out among threads:
+see :mod:`skmde.core.kernels.torch_blocks`.
 """
 
 from __future__ import annotations
@@ -18,10 +17,9 @@ import torch
 
 from skmde._linalg.reductions import dot
 from skmde._utils.device import is_cpu
+from skmde.core.kernels.torch_blocks import CALL
 from skmde.functions.adapters import CallableLoss, CallablePenalty
 from skmde.functions.base import Loss, Penalty
-
-BLOCK = 1 << 14  # edges; torch shares out tensors from twice this length on
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def block_of(function: Penalty | Loss, device: torch.device, n_edges: int) -> in
     A plain callable may hold one parameter for each edge; then it has to see all of them at once.
     That is found out by giving it two.
     """
-    if not is_cpu(device) or n_edges <= BLOCK:
+    if not is_cpu(device) or n_edges <= CALL:
         return n_edges
     two = torch.ones(2)
     try:
@@ -84,7 +82,7 @@ def block_of(function: Penalty | Loss, device: torch.device, n_edges: int) -> in
             function.value(two, two)
     except Exception:  # a user's function may raise anything
         return n_edges
-    return BLOCK
+    return CALL
 
 
 def distortions(

@@ -12,16 +12,12 @@ import numpy as np
 import torch
 
 from skmde._utils.jit import jit
+from skmde.core.kernels.torch_blocks import CALL, PAD as PAD
 from skmde.core.placement.newton import Floats
 from skmde.functions.base import Loss, Penalty
 
 # Pairs worked on at once: their arrays stay in cache.
 BLOCK = 16384
-# Elements per call of a function. From 2048 elements on torch cuts some operations into one piece
-# per thread, and may round the last elements of a piece, which do not fill a vector register,
-# differently. So calls are shorter than that and a multiple of PAD, which fills any register.
-PAD = 64
-_CALL = 31 * PAD
 UNITS = 4.0  # of rounding by which a term may be wrong
 
 
@@ -58,8 +54,8 @@ def call_in_torch(
 ) -> Floats:
     """Elementwise functions of a pair; the bits of an element depend on that element alone."""
     out = np.empty((len(functions), first.size))
-    for begin in range(0, first.size, _CALL):
-        call = slice(begin, begin + _CALL)
+    for begin in range(0, first.size, CALL):
+        call = slice(begin, begin + CALL)
         pair = [torch.from_numpy(a[call]).to(device, dtype) for a in (first, second)]
         for row, function in zip(out, functions, strict=True):
             row[call] = function(*pair).detach().cpu().numpy()
