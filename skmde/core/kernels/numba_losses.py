@@ -191,10 +191,10 @@ def loss_derivatives(
         return r / other * (r / delta), 2.0 * (r / other / delta), 2.0 / other / delta
     if delta == 0.0:
         return unit * r, unit, 0.0
-    B = d
-    if d < _FLOOR * delta:
-        B = _FLOOR * delta
-        r = B - delta
+    B, lowest = d, _FLOOR * delta - delta
+    if r < lowest:
+        r = lowest
+        B = delta + r
     v, q, s = delta / B, r / delta, r / B
     if kind == _FRACTIONAL:
         if side < 0.0:
@@ -223,6 +223,8 @@ def bend_loss(kind: int, a: Any, w: Any, d: Any, delta: Any, curvature: Any) -> 
     """Weighted curvatures of a block."""
     for k in range(d.shape[0]):
         x, target = np.float64(d[k]), np.float64(delta[k])
+        if kind == _FRACTIONAL or kind == _SOFT_FRACTIONAL:
+            x = max(x, _FLOOR * target)
         r = x - target
         c = loss_derivatives(kind, a, 1.0, target, x, r, np.sign(r))[2]
         curvature[k] = w[k] * c
