@@ -28,7 +28,7 @@ import numpy as np
 import torch
 
 from skmde._utils.jit import jit
-from skmde.core.kernels.numba_maps import evaluate, expand
+from skmde.core.kernels.numba_maps import expand
 from skmde.core.placement.calls import BLOCK, PAD, UNITS, call_in_torch, home, squared_distances
 from skmde.core.placement.newton import Expansion, Floats, Rows
 from skmde.functions.base import Penalty
@@ -133,12 +133,16 @@ def _add_built_in(
     params: Any,
     floor: float,
     precision: float,
+    only_values: bool,
     value: Any,
     rounding: Any,
     gradient: Any,
     hessian: Any,
 ) -> None:
     """Add value, gradient and Hessian of the terms of each row under a built-in penalty.
+
+    Values alone come from the same code, since another copy of the maps would double the time that
+    it takes to compile; ``rounding``, ``gradient`` and ``hessian`` are not written then.
 
     All loops over pairs that may be vectorised have a multiple of `PAD` to do, so that no pair is
     left to a remainder loop, which might round differently.
@@ -154,6 +158,9 @@ def _add_built_in(
         x, r = points[begin:end], rows[begin:end]
         n = _gather(x, r, anchors, indices, weights, floor, w, square, d2)
         expand(kind, params, w[:n], w[:n], d2[:n], d[:n], D[:n], v[:n], s[:n], c[:n])
+        if only_values:
+            _add_values(w, v, k, value[begin:end])
+            continue
         _add_expansions(
             x,
             r,
@@ -171,32 +178,6 @@ def _add_built_in(
             gradient[begin:end],
             hessian[begin:end],
         )
-
-
-@jit()
-def _add_built_in_values(
-    points: Any,
-    rows: Any,
-    anchors: Any,
-    indices: Any,
-    weights: Any,
-    kind: int,
-    params: Any,
-    floor: float,
-    value: Any,
-) -> None:
-    """Add the terms of each row under a built-in penalty."""
-    k = indices.shape[1]
-    step = max(1, _PAIRS // k)
-    size = -(-step * k // PAD) * PAD
-    w, square, d2 = np.zeros(size), np.ones(size), np.ones(size)
-    d, D, v, s = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    for begin in range(0, rows.shape[0], step):
-        end = min(begin + step, rows.shape[0])
-        x, r = points[begin:end], rows[begin:end]
-        n = _gather(x, r, anchors, indices, weights, floor, w, square, d2)
-        evaluate(kind, params, w[:n], w[:n], d2[:n], d[:n], D[:n], v[:n], s[:n])
-        _add_values(w, v, k, value[begin:end])
 
 
 class _Terms(NamedTuple):
@@ -296,7 +277,8 @@ class AnchoredDistortion:
             p = terms.penalty
             if terms.kernel is not None:
                 at = points, rows, self.anchors, terms.indices, terms.weights
-                _add_built_in_values(*at, *terms.kernel, self.floor, value)
+                unused = value, np.empty((0, 0)), np.empty((0, 0, 0))
+                _add_built_in(*at, *terms.kernel, self.floor, 0.0, True, value, *unused)
                 continue
             for block, _, w, d in self._blocks(terms, points, rows):
                 (v,) = call_in_torch(terms.dtype, terms.device, [p.weighted_value], d, w)
@@ -327,7 +309,7 @@ class AnchoredDistortion:
             precision = UNITS * torch.finfo(terms.dtype).eps
             if terms.kernel is not None:
                 at = points, rows, self.anchors, terms.indices, terms.weights
-                _add_built_in(*at, *terms.kernel, self.floor, precision, *sums)
+                _add_built_in(*at, *terms.kernel, self.floor, precision, False, *sums)
                 continue
             functions = [p.weighted_value, p.weighted_slope, p.weighted_curvature]
             for block, square, w, d in self._blocks(terms, points, rows):
