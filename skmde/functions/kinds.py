@@ -1,9 +1,9 @@
 """Integers that name the built-in distortion functions, and the one floor they share.
 
 The compiled kernels pick a function by integer and get its parameters as two floats ``(a, b)``, so
-that one compilation serves every function and every parameter value. The torch forms in
-``penalties.py`` and ``losses.py`` are the reference. What they do at the ends of the range is part
-of the contract:
+that one compilation serves every function and every parameter value. The compiled forms are in
+``core/kernels/numba_penalties.py`` and ``core/kernels/numba_losses.py``. The classes of this
+folder, in torch, are the reference. What they do at the ends of the range is part of the contract:
 
 - Floor. Wherever a function, its slope p'(d) / d or its curvature diverges as d goes to 0, d is
   replaced by ``D = max(d, D_FLOOR)``. The floor is the same number in float32 and float64, so that
@@ -16,7 +16,8 @@ of the contract:
 
 Notation of the comments: ``sigma(u) = 1 / (1 + exp(-u))``; ``E`` is ``D`` if the exponent is below
 2 (where the slope of d^a diverges) and ``d`` otherwise; ``r = d - delta``; ``R = D - delta`` (so
-that the slope of (0 - d)^2 is 2 at d = 0 too). Each line gives (a, b), value, and slope.
+that the slope of (0 - d)^2 is 2 at d = 0 too). Each line gives (a, b), value, and slope; the
+curvature is the derivative of ``d slope`` there.
 """
 
 from typing import Final

@@ -100,11 +100,20 @@ def _scatter(X: Any, i: Any, j: Any, slope: Any, G: Any) -> None:
 
 @jit(fastmath=CONTRACT)
 def piece(
-    kind: int, params: Any, X: Any, i: Any, j: Any, w: Any, t: Any, start: int, stop: int, G: Any
+    kind: int,
+    params: Any,
+    X: Any,
+    i: Any,
+    j: Any,
+    w: Any,
+    delta: Any,
+    start: int,
+    stop: int,
+    G: Any,
 ) -> float:
     """Add the gradient of the edges ``start:stop`` to `G` and return the sum of their values.
 
-    `t` holds the original distances for losses, and is not read (it may be `w`) for penalties.
+    `delta` holds the original distances for losses, and is not read (it may be `w`) for penalties.
     """
     d2 = np.empty(BLOCK, X.dtype)
     d = np.empty(BLOCK, X.dtype)
@@ -117,7 +126,15 @@ def piece(
         c = last - first
         _squared_distances(X, i[first:last], j[first:last], d2[:c])
         evaluate(
-            kind, params, w[first:last], t[first:last], d2[:c], d[:c], D[:c], value[:c], slope[:c]
+            kind,
+            params,
+            w[first:last],
+            delta[first:last],
+            d2[:c],
+            d[:c],
+            D[:c],
+            value[:c],
+            slope[:c],
         )
         total += _sum(value[:c])
         _scatter(X, i[first:last], j[first:last], slope[:c], G)
@@ -174,12 +191,12 @@ def _row_forces(a: Any, x: Any, slope: Any, g: Any) -> Any:
 
 @jit(fastmath=CONTRACT)
 def triangle(
-    kind: int, params: Any, XT: Any, w: Any, t: Any, start: int, stop: int, GT: Any
+    kind: int, params: Any, XT: Any, w: Any, delta: Any, start: int, stop: int, GT: Any
 ) -> float:
     """Like `piece`, for all pairs ``i < j`` with i in ``start:stop``: no index is read.
 
-    `XT` and `GT` have shape (m, n), so that everything runs along the memory. `w` and `t` hold all
-    pairs in the order of rows; an empty `w` is all ones, an empty `t` is not read.
+    `XT` and `GT` have shape (m, n), so that everything runs along the memory. `w` and `delta` hold
+    all pairs in the order of rows; an empty `w` is all ones, an empty `delta` is not read.
     """
     m, n = XT.shape
     d2 = np.empty(ROW_BLOCK, XT.dtype)
@@ -195,7 +212,7 @@ def triangle(
             last = min(first + ROW_BLOCK, n)
             c = last - first
             weights = w[own + first : own + last] if w.shape[0] else ones[:c]
-            targets = t[own + first : own + last] if t.shape[0] else ones[:c]
+            targets = delta[own + first : own + last] if delta.shape[0] else ones[:c]
             _row_squares(XT, i, first, last, d2[:c])
             evaluate(kind, params, weights, targets, d2[:c], d[:c], D[:c], value[:c], slope[:c])
             total += _sum(value[:c])

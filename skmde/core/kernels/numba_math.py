@@ -18,7 +18,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from skmde._utils.jit import jit
+from skmde._utils.jit import CONTRACT, jit
 
 _LOG2_HI = np.float32(0.693359375)
 _LOG2_LO = np.float32(-2.12194440e-4)
@@ -151,3 +151,23 @@ overload(log, strict=False)(_by_type(_log_f32, math.log))
 overload(exp, strict=False)(_by_type(_exp_f32, math.exp))
 overload(expm1, strict=False)(_by_type(_expm1_f32, math.expm1))
 overload(log1p, strict=False)(_by_type(_log1p_f32, math.log1p))
+
+
+@jit(fastmath=CONTRACT)
+def powers(d: Any, a: Any, z: Any) -> None:
+    """z = d^a for d > 0; the usual exponents need no logarithm."""
+    if a == 1.0:
+        for k in range(d.shape[0]):
+            z[k] = d[k]
+    elif a == 1.5:
+        for k in range(d.shape[0]):
+            z[k] = d[k] * np.sqrt(d[k])
+    elif a == 2.0:
+        for k in range(d.shape[0]):
+            z[k] = d[k] * d[k]
+    elif a == 3.0:
+        for k in range(d.shape[0]):
+            z[k] = d[k] * d[k] * d[k]
+    else:
+        for k in range(d.shape[0]):
+            z[k] = exp(a * log(d[k]))

@@ -1,6 +1,6 @@
 """The reference kernels, in torch: any device, any distortion function, autograd included.
 
-They state in a few lines what ``_numba.py`` does fast, and the tests hold the two together.
+They state in a few lines what ``numba_edges.py`` does fast, and the tests hold the two together.
 Nothing here reads a number back to the host, and no sum depends on the order in which threads
 or a GPU's blocks finish: the gradient is summed row by row over a fixed sorting of the edges.
 
@@ -86,10 +86,14 @@ def block_of(function: Penalty | Loss, device: torch.device, n_edges: int) -> in
 
 
 def distortions(
-    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, t: torch.Tensor | None, block: int
+    function: Penalty | Loss,
+    d: torch.Tensor,
+    w: torch.Tensor,
+    delta: torch.Tensor | None,
+    block: int,
 ) -> torch.Tensor:
-    """Weighted distortions at embedding distances `d`; `t` are original distances (losses)."""
-    return _by_block(_values, function, d, w, t, block)
+    """Weighted distortions at embedding distances `d`; `delta` are original distances (losses)."""
+    return _by_block(_values, function, d, w, delta, block)
 
 
 def value_and_gradient(
@@ -98,15 +102,15 @@ def value_and_gradient(
     i: torch.Tensor,
     j: torch.Tensor,
     w: torch.Tensor,
-    t: torch.Tensor | None,
+    delta: torch.Tensor | None,
     incidence: Incidence,
     block: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Sum of weighted distortions (a float64 scalar tensor) and its gradient, shape (n, m)."""
     difference = take_rows(X, i) - take_rows(X, j)
     d = torch.linalg.vector_norm(difference, dim=1)
-    slope = _by_block(_slopes, function, d, w, t, block)
-    values = _by_block(_values, function, d, w, t, block)
+    slope = _by_block(_slopes, function, d, w, delta, block)
+    values = _by_block(_values, function, d, w, delta, block)
     total = dot(values, torch.ones_like(values))
     return total, incidence.rows(slope.to(X.dtype).unsqueeze(1) * difference)
 
@@ -116,32 +120,32 @@ def _by_block(
     function: Penalty | Loss,
     d: torch.Tensor,
     w: torch.Tensor,
-    t: torch.Tensor | None,
+    delta: torch.Tensor | None,
     block: int,
 ) -> torch.Tensor:
     if block >= d.shape[0]:
-        return evaluate(function, d, w, t)
+        return evaluate(function, d, w, delta)
     runs = [slice(start, start + block) for start in range(0, d.shape[0], block)]
     return torch.cat(
-        [evaluate(function, d[run], w[run], None if t is None else t[run]) for run in runs]
+        [evaluate(function, d[run], w[run], None if delta is None else delta[run]) for run in runs]
     )
 
 
 def _values(
-    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, t: torch.Tensor | None
+    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, delta: torch.Tensor | None
 ) -> torch.Tensor:
     if isinstance(function, Loss):
-        assert t is not None
-        return w * function.value(t, d)
+        assert delta is not None
+        return w * function.value(delta, d)
     return function.weighted_value(d, w)
 
 
 def _slopes(
-    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, t: torch.Tensor | None
+    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, delta: torch.Tensor | None
 ) -> torch.Tensor:
     if isinstance(function, Loss):
-        assert t is not None
-        return w * function.slope(t, d)
+        assert delta is not None
+        return w * function.slope(delta, d)
     return function.weighted_slope(d, w)
 
 

@@ -9,12 +9,7 @@ New items do not see each other, so an item is placed the same alone, in any bat
 order, to the last bit.
 
 f has several minima: wrong ones are near the mirror images of the right one. So a few starts are
-tried. The first is the x that fits squared distances, since
-
-    delta_k^2 - ||a_k||^2 = ||x||^2 - 2 x^T a_k
-
-is linear in x and ||x||^2 (classical scaling of one item, "landmark MDS"). Where the anchors lie
-in a subspace, the fit is x's foot there, and what remains of delta_k^2 is the square of its height.
+tried (``starts.py``).
 
 A loss with a kink at d = delta has its minima where kinks meet. It is rounded over a length that
 is divided by 10 from one solve to the next; the minima for two lengths foretell that for the next,
@@ -25,19 +20,24 @@ Lengths are in units of the embedding, numbers in float64.
 References
 ----------
 Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 2.4.2 (incremental embedding).
-de Silva and Tenenbaum, Sparse multidimensional scaling using landmark points (2004).
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from typing import Any
 
-from skmde._utils.jit import jit
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
 from skmde._utils.threads import run_pieces
 from skmde._utils.warn import warn
 from skmde.core.placement.losses import AnchoredLoss
-from skmde.core.placement.newton import minimize_rows
+from skmde.core.placement.newton import Floats, RowMinimum, Rows, minimize_rows
+from skmde.core.placement.starts import starts_from_distances
 from skmde.exceptions import ConvergenceWarning
+from skmde.functions.base import Loss
 from skmde.functions.registry import resolve_loss
 
 # Kinks are rounded over these parts of the embedding's radius, one after the other.
@@ -49,152 +49,16 @@ _RUNS, _MANY_RUNS, _FEW = 2, 9, 64
 # In radii of the embedding: shorter distances are 0 or this, longer ones this, and no item goes
 # farther from the centre than the limit.
 _SHORTEST, _LONGEST, _LIMIT = 1e-12, 1e30, 1e15
-_MOST_ROTATIONS = 30
 
 
-@jit()
-def _diagonalise(M, V):
-    """Jacobi's method: M becomes diagonal, the columns of V its eigenvectors.
-
-    Compiled here, since a library's bits may depend on its threads.
-    """
-    m = M.shape[0]
-    for i in range(m):
-        for j in range(m):
-            V[i, j] = 1.0 if i == j else 0.0
-    for _ in range(_MOST_ROTATIONS):
-        off, largest = 0.0, 0.0
-        for i in range(m):
-            largest = max(largest, abs(M[i, i]))
-            for j in range(i):
-                off = max(off, abs(M[i, j]))
-        if not off > 1e-15 * largest:
-            return
-        for i in range(m):
-            for j in range(i):
-                if M[i, j] == 0.0:
-                    continue
-                theta = 0.5 * (M[j, j] - M[i, i]) / M[i, j]
-                tan = 1.0 / (abs(theta) + np.sqrt(theta * theta + 1.0))
-                if theta < 0.0:
-                    tan = -tan
-                cos = 1.0 / np.sqrt(tan * tan + 1.0)
-                sin = tan * cos
-                for k in range(m):
-                    p, q = M[k, i], M[k, j]
-                    M[k, i], M[k, j] = cos * p - sin * q, sin * p + cos * q
-                for k in range(m):
-                    p, q = M[i, k], M[j, k]
-                    M[i, k], M[j, k] = cos * p - sin * q, sin * p + cos * q
-                for k in range(m):
-                    p, q = V[k, i], V[k, j]
-                    V[k, i], V[k, j] = cos * p - sin * q, sin * p + cos * q
-
-
-@jit()
-def _triangulate(anchors, deviations, weights, mean, foot, spread, axes):
-    """Fit squared distances: the foot of the item in the span of the anchors, and its height.
-
-    A squared distance is as uncertain as the distance is long, so long ones count less. Written:
-    the weighted mean of the anchors, the foot as seen from there, the anchors' spread along their
-    principal axes, and the axes. Returned: the square of the height, or less than 0.
-    """
-    n, m = anchors.shape
-    typical = total = 0.0
-    for k in range(n):
-        typical += weights[k] * deviations[k] * deviations[k]
-        total += weights[k]
-    typical *= 0.1 / total
-    share = np.empty(n)
-    total = 0.0
-    for k in range(n):
-        t = deviations[k]
-        share[k] = weights[k] * (typical / (typical + t * t) if t > 0.0 else 1.0)
-        total += share[k]
-    mean[:] = 0.0
-    for k in range(n):
-        share[k] /= total
-        for i in range(m):
-            mean[i] += share[k] * anchors[k, i]
-    M, b, u = np.zeros((m, m)), np.zeros(m), np.empty(m)
-    height = 0.0
-    for k in range(n):
-        if share[k] > 0.0:
-            excess = deviations[k] * deviations[k]
-            for i in range(m):
-                u[i] = anchors[k, i] - mean[i]
-                excess -= u[i] * u[i]
-            height += share[k] * excess
-            for i in range(m):
-                b[i] -= 0.5 * share[k] * u[i] * excess
-                for j in range(m):
-                    M[i, j] += share[k] * u[i] * u[j]
-    _diagonalise(M, axes)
-    foot[:] = 0.0
-    for i in range(m):
-        spread[i] = M[i, i]
-    for i in range(m):
-        if spread[i] > 1e-9 * spread.max():
-            along = 0.0
-            for j in range(m):
-                along += axes[j, i] * b[j]
-            along /= spread[i]
-            height -= along * along
-            for j in range(m):
-                foot[j] += along * axes[j, i]
-    return height
-
-
-@jit()
-def _starting_points(anchors, deviations, weights):
-    """Points where a row's distortion may be small.
-
-    The fit of squared distances, its mirror images along the two principal axes with the least
-    spread, the mean, two points above and below the fit, and three on the line from the fit
-    through the nearest anchor: at its distance on both sides, and the anchor itself.
-    """
-    q, n = deviations.shape
-    m = anchors.shape[1]
-    starts = np.empty((9, q, m))
-    foot, spread, axes = np.empty(m), np.empty(m), np.empty((m, m))
-    for r in range(q):
-        mean = starts[3, r]
-        height = _triangulate(anchors, deviations[r], weights[r], mean, foot, spread, axes)
-        height = np.sqrt(max(height, 0.0))
-        order = np.argsort(spread)
-        thin, next_thin = axes[:, order[0]], axes[:, order[min(1, m - 1)]]
-        nearest = -1
-        for k in range(n):
-            if weights[r, k] > 0.0:
-                if nearest < 0 or deviations[r, k] < deviations[r, nearest]:
-                    nearest = k
-        length = side = next_side = 0.0
-        for i in range(m):
-            length += (mean[i] + foot[i] - anchors[nearest, i]) ** 2
-            side += foot[i] * thin[i]
-            next_side += foot[i] * next_thin[i]
-        length = np.sqrt(length)
-        t = deviations[r, nearest]
-        for i in range(m):
-            x, a = mean[i] + foot[i], anchors[nearest, i]
-            step = t * ((x - a) / length if length > 0.0 else thin[i])
-            starts[0, r, i] = x
-            starts[1, r, i] = x - 2.0 * side * thin[i]
-            starts[2, r, i] = x - 2.0 * next_side * next_thin[i]
-            starts[4, r, i] = x + height * thin[i]
-            starts[5, r, i] = x - height * thin[i]
-            starts[6, r, i] = a + step
-            starts[7, r, i] = a - step
-            starts[8, r, i] = a
-    return starts
-
-
-def _least(values):
+def _least(values: Floats) -> Rows:
     """For each column the row of its least number; one that is none counts as infinite."""
     return np.where(np.isnan(values), np.inf, values).argmin(axis=0)
 
 
-def _minimize_from_best(objective, starts, count, **options):
+def _minimize_from_best(
+    objective: AnchoredLoss, starts: Floats, count: int, **options: Any
+) -> tuple[list[RowMinimum], Floats]:
     """Solve each row from its `count` best starts; the results, and the best start."""
     rows = np.arange(starts.shape[1])
     values = np.stack([objective.values(start, rows) for start in starts])
@@ -211,7 +75,9 @@ def _minimize_from_best(objective, starts, count, **options):
     return results, first
 
 
-def _sharpen(objective, X, **options):
+def _sharpen(
+    objective: AnchoredLoss, X: Floats, **options: Any
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """From a minimum of the rounded loss to one of the loss itself."""
     step = np.zeros_like(X)
     for epsilon in _ROUNDINGS[1:]:
@@ -223,7 +89,9 @@ def _sharpen(objective, X, **options):
     return X, X + step / 9.0, found.converged
 
 
-def _place_chunk(objective, starts, max_iter, tol):
+def _place_chunk(
+    objective: AnchoredLoss, starts: Floats, max_iter: int, tol: float
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Place rows that all have a pair; the anchors' radius is about 1."""
     rows = np.arange(starts.shape[1])
     few = len(objective.anchors) <= _FEW
@@ -248,21 +116,21 @@ def _place_chunk(objective, starts, max_iter, tol):
             converged += [done, done]
         values = np.stack([objective.values(X, rows) for X in ends])
     best = _least(values)
-    converged = np.stack(converged)[best, rows] & np.isfinite(values[best, rows])
-    return np.stack(ends)[best, rows], converged
+    finite = np.isfinite(values[best, rows])
+    return np.stack(ends)[best, rows], np.stack(converged)[best, rows] & finite
 
 
 def place_by_distances(
-    anchor_embedding,
-    deviations,
-    loss,
-    weights=None,
+    anchor_embedding: ArrayLike,
+    deviations: ArrayLike,
+    loss: Loss | str | Callable[..., torch.Tensor],
+    weights: ArrayLike | None = None,
     *,
-    max_iter=100,
-    tol=1e-10,
-    chunk_size=256,
-    n_threads=1,
-):
+    max_iter: int = 100,
+    tol: float = 1e-10,
+    chunk_size: int = 256,
+    n_threads: int = 1,
+) -> Floats:
     """Place new items by their distances to items of a fixed embedding.
 
     Parameters
@@ -318,28 +186,28 @@ def place_by_distances(
     array([[4., 3.],
            [2., 0.]])
     """
-    anchors, deviations, weights = _checked(anchor_embedding, deviations, weights)
-    loss = resolve_loss(loss)
+    anchors, deltas, strengths = _checked(anchor_embedding, deviations, weights)
+    function = resolve_loss(loss)
     origin, unit = _units(anchors)
     anchors = anchors / unit - origin
-    q = deviations.shape[0]
+    q = deltas.shape[0]
     X = np.zeros((q, anchors.shape[1]))
     converged = np.ones(q, dtype=bool)
 
-    def solve(begin):
-        t = deviations[begin : begin + chunk_size]
-        w = np.ones(t.shape) if weights is None else weights[begin : begin + chunk_size]
-        w = np.where(np.isfinite(t), w, 0.0)
+    def solve(begin: int) -> None:
+        delta = deltas[begin : begin + chunk_size]
+        w = np.ones(delta.shape) if strengths is None else strengths[begin : begin + chunk_size]
+        w = np.where(np.isfinite(delta), w, 0.0)
         most = w.max(axis=1)
         there = np.flatnonzero(most > 0.0)
         w = w[there] / most[there, None]
         rows = begin + there
         # an error state of numpy is one of the thread
         with np.errstate(over="ignore", invalid="ignore"):
-            t = np.where(w > 0.0, t[there] / unit, 1.0)
-            t = np.where(t > 0.0, np.clip(t, _SHORTEST, _LONGEST), 0.0)
-            objective = AnchoredLoss(anchors, t, w, loss, unit)
-            starts = _starting_points(anchors, t, w)
+            delta = np.where(w > 0.0, delta[there] / unit, 1.0)
+            delta = np.where(delta > 0.0, np.clip(delta, _SHORTEST, _LONGEST), 0.0)
+            objective = AnchoredLoss(anchors, delta, w, function, unit)
+            starts = starts_from_distances(anchors, delta, w)
             X[rows], converged[rows] = _place_chunk(objective, starts, max_iter, tol)
 
     run_pieces(solve, [(begin,) for begin in range(0, q, chunk_size)], n_threads)
@@ -354,7 +222,7 @@ def place_by_distances(
     return (X + origin) * unit
 
 
-def _units(anchors):
+def _units(anchors: Floats) -> tuple[Floats, float]:
     """A power of 2 near the radius of the anchors, and their centre in that unit."""
     largest = np.abs(anchors).max()
     first = _power_of_2(largest)
@@ -364,11 +232,13 @@ def _units(anchors):
     return origin / second, first * second
 
 
-def _power_of_2(x):
-    return 2.0 ** np.clip(np.round(np.log2(x)), -1000, 1000) if x > 0.0 else 1.0
+def _power_of_2(x: float) -> float:
+    return float(2.0 ** np.clip(np.round(np.log2(x)), -1000, 1000)) if x > 0.0 else 1.0
 
 
-def _checked(anchor_embedding, deviations, weights):
+def _checked(
+    anchor_embedding: ArrayLike, deviations: ArrayLike, weights: ArrayLike | None
+) -> tuple[Floats, Floats, Floats | None]:
     """The arguments as float64 arrays, or an error."""
     anchors = np.asarray(anchor_embedding, dtype=np.float64)
     if anchors.ndim != 2 or anchors.size == 0:
@@ -379,28 +249,29 @@ def _checked(anchor_embedding, deviations, weights):
     if not np.isfinite(anchors).all():
         bad = anchors[~np.isfinite(anchors)][0]
         raise ValueError(f"anchor_embedding must be finite; got {bad}. Remove such items.")
-    deviations = np.asarray(deviations, dtype=np.float64)
-    if deviations.ndim != 2 or deviations.shape[1] != len(anchors):
+    deltas = np.asarray(deviations, dtype=np.float64)
+    if deltas.ndim != 2 or deltas.shape[1] != len(anchors):
         raise ValueError(
             f"deviations must have one row for each new item and one column for each of the "
-            f"{len(anchors)} anchored items; got shape {deviations.shape}."
+            f"{len(anchors)} anchored items; got shape {deltas.shape}."
         )
-    if (deviations < 0).any():
+    if (deltas < 0).any():
         raise ValueError(
-            f"Distances must be at least 0; got {deviations[deviations < 0][0]}. Mark a pair "
+            f"Distances must be at least 0; got {deltas[deltas < 0][0]}. Mark a pair "
             "without a distance with NaN."
         )
-    if weights is not None:
-        weights = np.asarray(weights, dtype=np.float64)
-        if weights.shape != deviations.shape:
-            raise ValueError(
-                f"weights must have the shape of deviations, {deviations.shape}; got shape "
-                f"{weights.shape}."
-            )
-        good = np.isfinite(weights) & (weights >= 0)
-        if not good.all():
-            raise ValueError(
-                f"Weights must be finite and at least 0; got {weights[~good][0]}. Give a pair "
-                "that does not count the weight 0."
-            )
-    return anchors, deviations, weights
+    if weights is None:
+        return anchors, deltas, None
+    strengths = np.asarray(weights, dtype=np.float64)
+    if strengths.shape != deltas.shape:
+        raise ValueError(
+            f"weights must have the shape of deviations, {deltas.shape}; got shape "
+            f"{strengths.shape}."
+        )
+    good = np.isfinite(strengths) & (strengths >= 0)
+    if not good.all():
+        raise ValueError(
+            f"Weights must be finite and at least 0; got {strengths[~good][0]}. Give a pair "
+            "that does not count the weight 0."
+        )
+    return anchors, deltas, strengths

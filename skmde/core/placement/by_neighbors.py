@@ -14,14 +14,19 @@ Lengths are in units of the embedding, numbers in float64.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from skmde._utils.jit import jit
 from skmde._utils.threads import run_pieces
 from skmde._utils.warn import warn
 from skmde.core.placement.distortion import AnchoredDistortion
-from skmde.core.placement.newton import minimize_rows
+from skmde.core.placement.newton import Floats, Rows, minimize_rows
+from skmde.core.placement.starts import starts_from_neighbors
 from skmde.exceptions import ConvergenceWarning
+from skmde.functions.base import Penalty
 
 # Distances below this part of the embedding's radius count as this; penalties, too, have a floor.
 _FLOOR = 1e-10
@@ -30,64 +35,16 @@ _LEASH = 100.0
 
 
 @jit()
-def _drop_neighbors(neighbors, weights, slots, out):
+def _drop_neighbors(neighbors: Any, weights: Any, slots: Any, out: Any) -> None:
     """Set to 0 the weights ``out`` of repulsive items that are neighbours of the row."""
     for r in range(neighbors.shape[0]):
-        for t in range(neighbors.shape[1]):
-            slot = slots[neighbors[r, t]]
-            if weights[r, t] > 0.0 and slot >= 0:
+        for e in range(neighbors.shape[1]):
+            slot = slots[neighbors[r, e]]
+            if weights[r, e] > 0.0 and slot >= 0:
                 out[r, slot] = 0.0
 
 
-@jit()
-def _starting_points(anchors, indices, weights):
-    """Weighted mean, weighted median, strongest neighbour; each row's spread about the mean.
-
-    On a line barriers are walls that no step crosses: there, every neighbour is a start.
-    """
-    q, k = indices.shape
-    m = anchors.shape[1]
-    starts = np.zeros((3 + k if m == 1 else 3, q, m))
-    spread = np.zeros(q)
-    order = np.empty(k, dtype=np.int64)
-    for r in range(q):
-        total, strongest = 0.0, 0
-        for t in range(k):
-            total += weights[r, t]
-            if weights[r, t] > weights[r, strongest]:
-                strongest = t
-        if not total > 0.0:
-            continue
-        for i in range(m):
-            for t in range(k):
-                x = anchors[indices[r, t], i]
-                starts[0, r, i] += weights[r, t] / total * x
-                place = t
-                while place > 0 and anchors[indices[r, order[place - 1]], i] > x:
-                    order[place] = order[place - 1]
-                    place -= 1
-                order[place] = t
-            below = 0.0
-            for place in range(k):
-                below += weights[r, order[place]]
-                if below >= 0.5 * total:
-                    starts[1, r, i] = anchors[indices[r, order[place]], i]
-                    break
-            starts[2, r, i] = anchors[indices[r, strongest], i]
-            for t in range(starts.shape[0] - 3):
-                starts[3 + t, r, i] = anchors[
-                    indices[r, t if weights[r, t] > 0.0 else strongest], i
-                ]
-        square = 0.0
-        for t in range(k):
-            for i in range(m):
-                u = anchors[indices[r, t], i] - starts[0, r, i]
-                square += weights[r, t] / total * u * u
-        spread[r] = np.sqrt(square)
-    return starts, spread
-
-
-def _best_start(objective, starts, size):
+def _best_start(objective: AnchoredDistortion, starts: Floats, size: float) -> Floats:
     """The start of each row with the least value; a finite value if one can be found.
 
     A barrier may be infinite around the neighbours: then points farther and farther away are
@@ -118,18 +75,27 @@ def _best_start(objective, starts, size):
     return best
 
 
-def _place_chunk(anchors, size, indices, weights, penalties, repulsion, max_iter, tol):
+def _place_chunk(
+    anchors: Floats,
+    size: float,
+    indices: Rows,
+    weights: Floats,
+    penalties: tuple[Penalty, Penalty | None],
+    repulsion: tuple[Rows, Floats, Rows] | None,
+    max_iter: int,
+    tol: float,
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Place rows that all have a neighbour, in coordinates whose origin is the anchors' centre."""
     attractive, repulsive = penalties
     objective = AnchoredDistortion(anchors, _FLOOR * size)
     objective.add_terms(indices, weights, attractive)
-    if repulsion is not None:
+    if repulsion is not None and repulsive is not None:
         items, strengths, slots = repulsion
         rows = (indices.shape[0], 1)
         repulsive_weights = np.tile(strengths, rows)
         _drop_neighbors(indices, weights, slots, repulsive_weights)
         objective.add_terms(np.tile(items, rows), repulsive_weights, repulsive)
-    starts, spread = _starting_points(anchors, indices, weights)
+    starts, spread = starts_from_neighbors(anchors, indices, weights)
     start = _best_start(objective, starts, max(size, 1.0))
     found = minimize_rows(
         objective,
@@ -147,19 +113,19 @@ def _place_chunk(anchors, size, indices, weights, penalties, repulsion, max_iter
 
 
 def place(
-    anchor_embedding,
-    neighbor_indices,
-    neighbor_weights,
-    attractive,
-    repulsive=None,
-    repulsive_indices=None,
-    repulsive_weight=0.0,
+    anchor_embedding: ArrayLike,
+    neighbor_indices: ArrayLike,
+    neighbor_weights: ArrayLike,
+    attractive: Penalty,
+    repulsive: Penalty | None = None,
+    repulsive_indices: ArrayLike | None = None,
+    repulsive_weight: float | Floats = 0.0,
     *,
-    max_iter=100,
-    tol=1e-10,
-    chunk_size=1024,
-    n_threads=1,
-):
+    max_iter: int = 100,
+    tol: float = 1e-10,
+    chunk_size: int = 1024,
+    n_threads: int = 1,
+) -> Floats:
     """Place new items among the items of a fixed embedding (monograph, section 2.4.2).
 
     Parameters
@@ -237,21 +203,21 @@ def place(
     if not size > 0.0:
         size = 1.0
 
-    repulsion = None
+    repulsion: tuple[Rows, Floats, Rows] | None = None
     if repulsive is not None and repulsive_indices is not None and np.any(repulsive_weight):
         given = np.asarray(repulsive_indices, dtype=np.int64)
         items, slot = np.unique(given, return_inverse=True)
         slots = np.full(anchors.shape[0], -1)
         slots[items] = np.arange(items.size)
         strengths = np.bincount(slot, np.broadcast_to(repulsive_weight, given.shape))
-        repulsion = items, -strengths, slots
+        repulsion = items, -strengths.astype(np.float64), slots
 
     X = np.zeros((indices.shape[0], anchors.shape[1]))
     converged = np.ones(indices.shape[0], dtype=bool)
     attracted = np.flatnonzero((weights > 0).any(axis=1))
     chunks = [attracted[i : i + chunk_size] for i in range(0, attracted.size, chunk_size)]
 
-    def solve(rows):
+    def solve(rows: Rows) -> None:
         X[rows], converged[rows] = _place_chunk(
             anchors,
             size,

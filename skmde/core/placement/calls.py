@@ -27,13 +27,13 @@ def squared_distances(points: Any, rows: Any, anchors: Any, indices: Any, out: A
     m = points.shape[1]
     k = indices.shape[1]
     for b in range(rows.shape[0]):
-        for t in range(k):
-            j = indices[rows[b], t]
+        for e in range(k):
+            j = indices[rows[b], e]
             square = 0.0
             for i in range(m):
                 u = points[b, i] - anchors[j, i]
                 square += u * u
-            out[b * k + t] = square
+            out[b * k + e] = square
 
 
 def home(function: Penalty | Loss) -> tuple[torch.dtype, torch.device]:

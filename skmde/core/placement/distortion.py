@@ -11,8 +11,8 @@ that continues value and slope takes the term's place. So all numbers are finite
 a barrier is infinite at d = 0, and a kink there (p = d) is a smooth minimum.
 
 A row's numbers depend on that row alone, to the last bit: sums run in the order of the pairs, and
-penalties are called so that no element's rounding depends on its position. Lengths are in units of
-the embedding, numbers in float64.
+penalties are called so that no element's rounding depends on its position. Built-in penalties are
+compiled, others are evaluated in torch. Lengths are in units of the embedding, numbers in float64.
 
 References
 ----------
@@ -28,10 +28,14 @@ import numpy as np
 import torch
 
 from skmde._utils.jit import jit
+from skmde.core.kernels.numba_maps import expand
 from skmde.core.placement.calls import BLOCK, PAD, UNITS, call_in_torch, home, squared_distances
 from skmde.core.placement.newton import Expansion, Floats, Rows
 from skmde.functions.base import Penalty
 from skmde.functions.kinds import D_FLOOR
+
+# Pairs per call of the compiled maps: their arrays stay in the first-level cache.
+_PAIRS = 256
 
 
 @jit()
@@ -70,8 +74,8 @@ def _add_expansions(
     k = indices.shape[1]
     u = np.empty(m)
     for b in range(rows.shape[0]):
-        for t in range(k):
-            e = b * k + t
+        for neighbor in range(k):
+            e = b * k + neighbor
             if w[e] == 0.0:
                 continue
             term, bend = v[e], 0.0
@@ -81,7 +85,7 @@ def _add_expansions(
                 bend = (c[e] - s[e]) / square[e]
             value[b] += term
             rounding[b] += precision * abs(term)
-            j = indices[rows[b], t]
+            j = indices[rows[b], neighbor]
             for i in range(m):
                 u[i] = points[b, i] - anchors[j, i]
                 gradient[b, i] += s[e] * u[i]
@@ -94,12 +98,98 @@ def _add_expansions(
                 hessian[b, h, i] = hessian[b, i, h]
 
 
+@jit()
+def _gather(
+    points: Any,
+    rows: Any,
+    anchors: Any,
+    indices: Any,
+    weights: Any,
+    floor: float,
+    w: Any,
+    square: Any,
+    d2: Any,
+) -> int:
+    """Weights and squared distances of rows, padded; their padded number."""
+    k = indices.shape[1]
+    squared_distances(points, rows, anchors, indices, square)
+    for b in range(rows.shape[0]):
+        for e in range(k):
+            w[b * k + e] = weights[rows[b], e]
+    size = -(-rows.shape[0] * k // PAD) * PAD
+    for e in range(size):
+        d2[e] = max(square[e], floor * floor)
+    return size
+
+
+@jit()
+def _add_built_in(
+    points: Any,
+    rows: Any,
+    anchors: Any,
+    indices: Any,
+    weights: Any,
+    kind: int,
+    params: Any,
+    floor: float,
+    precision: float,
+    only_values: bool,
+    value: Any,
+    rounding: Any,
+    gradient: Any,
+    hessian: Any,
+) -> None:
+    """Add value, gradient and Hessian of the terms of each row under a built-in penalty.
+
+    Values alone come from the same code, since another copy of the maps would double the time that
+    it takes to compile; ``rounding``, ``gradient`` and ``hessian`` are not written then.
+
+    All loops over pairs that may be vectorised have a multiple of `PAD` to do, so that no pair is
+    left to a remainder loop, which might round differently.
+    """
+    k = indices.shape[1]
+    step = max(1, _PAIRS // k)
+    size = -(-step * k // PAD) * PAD
+    w, square, d2 = np.zeros(size), np.ones(size), np.ones(size)
+    d, D = np.empty(size), np.empty(size)
+    v, s, c = np.empty(size), np.empty(size), np.empty(size)
+    for begin in range(0, rows.shape[0], step):
+        end = min(begin + step, rows.shape[0])
+        x, r = points[begin:end], rows[begin:end]
+        n = _gather(x, r, anchors, indices, weights, floor, w, square, d2)
+        expand(kind, params, w[:n], w[:n], d2[:n], d[:n], D[:n], v[:n], s[:n], c[:n])
+        if only_values:
+            _add_values(w, v, k, value[begin:end])
+            continue
+        _add_expansions(
+            x,
+            r,
+            anchors,
+            indices,
+            floor,
+            precision,
+            w,
+            square,
+            v,
+            s,
+            c,
+            value[begin:end],
+            rounding[begin:end],
+            gradient[begin:end],
+            hessian[begin:end],
+        )
+
+
 class _Terms(NamedTuple):
-    """Pairs of one kind: their items, weights, penalty, and how to call it."""
+    """Pairs of one kind: their items, weights, penalty, and how to call it.
+
+    ``kernel`` is what the compiled maps know the penalty by; None for one evaluated in torch.
+    """
 
     indices: Rows
     weights: Floats
     penalty: Penalty
+    kernel: tuple[int, Floats] | None
     dtype: torch.dtype
     device: torch.device
 
@@ -134,7 +224,6 @@ class AnchoredDistortion:
         self.floor = max(floor, D_FLOOR)
         self._terms: list[_Terms] = []
         self._total: Any = 0.0
-        self._rows_per_block = BLOCK
 
     def add_terms(self, indices: Rows, weights: Floats, penalty: Penalty) -> None:
         """Add pairs of each row with anchored items.
@@ -150,22 +239,23 @@ class AnchoredDistortion:
         """
         if indices.shape[1] == 0:
             return
-        self._terms.append(_Terms(indices, weights, penalty, *home(penalty)))
-        self._rows_per_block = min(self._rows_per_block, max(1, BLOCK // indices.shape[1]))
+        parameters = penalty.kernel_parameters()
+        kernel = parameters and (parameters[0], np.array(parameters[1:]))
+        self._terms.append(_Terms(indices, weights, penalty, kernel, *home(penalty)))
         # A running sum: its order does not depend on the number of rows.
         self._total = self._total + np.cumsum(np.abs(weights), axis=1)[:, -1]
 
-    def _blocks(self, points: Floats, rows: Rows) -> Iterator[tuple[Any, ...]]:
-        """Cut the rows into blocks; for each block and kind of pair: squared distances, w, d."""
-        for begin in range(0, rows.size, self._rows_per_block):
-            block = slice(begin, begin + self._rows_per_block)
-            for terms in self._terms:
-                weights = terms.weights[rows[block]].ravel()
-                w = np.zeros(-(-weights.size // PAD) * PAD)
-                w[: weights.size] = weights
-                square = np.ones(w.size)
-                squared_distances(points[block], rows[block], self.anchors, terms.indices, square)
-                yield block, terms, square, w, np.maximum(np.sqrt(square), self.floor)
+    def _blocks(self, terms: _Terms, points: Floats, rows: Rows) -> Iterator[tuple[Any, ...]]:
+        """Cut the rows into blocks for torch; of each block: squared distances, w, d."""
+        step = max(1, BLOCK // terms.indices.shape[1])
+        for begin in range(0, rows.size, step):
+            block = slice(begin, begin + step)
+            weights = terms.weights[rows[block]].ravel()
+            w = np.zeros(-(-weights.size // PAD) * PAD)
+            w[: weights.size] = weights
+            square = np.ones(w.size)
+            squared_distances(points[block], rows[block], self.anchors, terms.indices, square)
+            yield block, square, w, np.maximum(np.sqrt(square), self.floor)
 
     def values(self, points: Floats, rows: Rows) -> Floats:
         """Average distortion of items at given points.
@@ -183,9 +273,16 @@ class AnchoredDistortion:
             The average distortions; where a distance is below the floor, that at the floor.
         """
         value = np.zeros(rows.size)
-        for block, terms, _, w, d in self._blocks(points, rows):
-            (v,) = call_in_torch(terms.dtype, terms.device, [terms.penalty.weighted_value], d, w)
-            _add_values(w, v, terms.indices.shape[1], value[block])
+        for terms in self._terms:
+            p = terms.penalty
+            if terms.kernel is not None:
+                at = points, rows, self.anchors, terms.indices, terms.weights
+                unused = value, np.empty((0, 0)), np.empty((0, 0, 0))
+                _add_built_in(*at, *terms.kernel, self.floor, 0.0, True, value, *unused)
+                continue
+            for block, _, w, d in self._blocks(terms, points, rows):
+                (v,) = call_in_torch(terms.dtype, terms.device, [p.weighted_value], d, w)
+                _add_values(w, v, terms.indices.shape[1], value[block])
         return value / self._total[rows]
 
     def expand(self, points: Floats, rows: Rows) -> Expansion:
@@ -206,14 +303,20 @@ class AnchoredDistortion:
         m = points.shape[1]
         value, rounding = np.zeros(rows.size), np.zeros(rows.size)
         gradient, hessian = np.zeros((rows.size, m)), np.zeros((rows.size, m, m))
-        for block, terms, square, w, d in self._blocks(points, rows):
+        sums = value, rounding, gradient, hessian
+        for terms in self._terms:
             p = terms.penalty
-            functions = [p.weighted_value, p.weighted_slope, p.weighted_curvature]
-            v, s, c = call_in_torch(terms.dtype, terms.device, functions, d, w)
-            at = points[block], rows[block], self.anchors, terms.indices
             precision = UNITS * torch.finfo(terms.dtype).eps
-            sums = value[block], rounding[block], gradient[block], hessian[block]
-            _add_expansions(*at, self.floor, precision, w, square, v, s, c, *sums)
+            if terms.kernel is not None:
+                at = points, rows, self.anchors, terms.indices, terms.weights
+                _add_built_in(*at, *terms.kernel, self.floor, precision, False, *sums)
+                continue
+            functions = [p.weighted_value, p.weighted_slope, p.weighted_curvature]
+            for block, square, w, d in self._blocks(terms, points, rows):
+                v, s, c = call_in_torch(terms.dtype, terms.device, functions, d, w)
+                part = points[block], rows[block], self.anchors, terms.indices
+                out = (total[block] for total in sums)
+                _add_expansions(*part, self.floor, precision, w, square, v, s, c, *out)
         total = self._total[rows]
         return Expansion(
             value / total,

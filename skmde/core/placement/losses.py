@@ -30,6 +30,7 @@ import numpy as np
 import torch
 
 from skmde._utils.jit import jit
+from skmde.core.kernels.numba_losses import loss_derivatives
 from skmde.core.placement.calls import BLOCK, PAD, UNITS, call_in_torch, home, squared_distances
 from skmde.core.placement.newton import Expansion, Floats, Rows
 from skmde.functions import kinds
@@ -38,69 +39,8 @@ from skmde.functions.kinds import D_FLOOR
 
 # Compiled losses have no floor of their own; this one keeps their numbers finite at d = 0.
 _LEAST = 1e-12
-_SQUARED, _WEIGHTED_SQUARED = kinds.SQUARED, kinds.WEIGHTED_SQUARED
-_HUBER_LOSS, _ABSOLUTE = kinds.HUBER_LOSS, kinds.ABSOLUTE
-_LOGISTIC_LOSS, _FRACTIONAL = kinds.LOGISTIC_LOSS, kinds.FRACTIONAL
-_POWER_LOSS = kinds.POWER_LOSS
 _IN_TORCH = -1
-
-
-@jit()
-def _loss(kind: int, a: float, b: float, t: float, r: float, side: float) -> Any:
-    """Value of a built-in loss at d = t + r and its two derivatives; side is the sign of r.
-
-    Formulas: ``functions/kinds.py``. ``a`` and ``b`` are those of :func:`_scaled_parameters`.
-    """
-    x = abs(r)
-    if kind == _ABSOLUTE:
-        return x, side, 0.0
-    if kind == _SQUARED:
-        return r * r, 2.0 * r, 2.0
-    if kind == _HUBER_LOSS:
-        if x <= a:
-            return r * r, 2.0 * r, 2.0
-        return a * (2.0 * x - a), 2.0 * a * side, 0.0
-    if kind == _LOGISTIC_LOSS:
-        fall = np.expm1(-a * x)
-        sigma = 1.0 / (2.0 + fall)
-        return (
-            x + np.log1p(0.5 * fall) / a,
-            side * sigma,
-            a * (1.0 + fall) * sigma * sigma,
-        )
-    if kind == _POWER_LOSS:
-        z = (x if a >= 2.0 else max(x, D_FLOOR)) ** (a - 2.0)
-        return z * x * x, a * z * r, a * (a - 1.0) * z
-    if t == 0.0 and kind == _WEIGHTED_SQUARED:
-        return b * r * r, 2.0 * b * r, 2.0 * b
-    if kind == _WEIGHTED_SQUARED:
-        unit = t if a == 2.0 else 1.0
-        return r / unit * (r / t), 2.0 * (r / unit / t), 2.0 / unit / t
-    if t == 0.0:
-        return b * r, b, 0.0
-    r = max(r, D_FLOOR * t - t)
-    B = t + r
-    v, q, s = t / B, r / t, r / B
-    if kind == _FRACTIONAL:
-        if side < 0.0:
-            return -s, -v / B, 2.0 * v / B / B
-        return q, side / t, 0.0
-    # SOFT_FRACTIONAL: up and down are its weights of d / t and t / d
-    y = 0.5 * a * (q + s)
-    fall = np.expm1(-abs(y))
-    e, rest = 1.0 + fall, fall * (2.0 + fall)  # exp(-|y|) and exp(-2 |y|) - 1
-    cosh = np.log1p(0.5 * fall * fall / e if abs(y) < 1.0 else 0.5 * rest)
-    cosh += abs(y) if abs(y) >= 1.0 else 0.0
-    more = 1.0 / (2.0 + rest)
-    tanh, up, down = -rest * more, more, e * e * more
-    if y < 0.0:
-        tanh, up, down = -tanh, down, up
-    bend = (1.0 + v * v) / t
-    return (
-        0.5 * q * s + cosh / a,
-        (s * (1.0 + v) + tanh * (1.0 + v * v)) / (2.0 * t),
-        2.0 * v / B / B * down + a * (up * down) * bend * bend,
-    )
+_SMOOTH = (kinds.SQUARED, kinds.WEIGHTED_SQUARED, kinds.HUBER_LOSS, kinds.SOFT_FRACTIONAL)
 
 
 @jit()
@@ -112,7 +52,7 @@ def _add_losses(
     weights: Any,
     kind: int,
     a: float,
-    b: float,
+    unit: float,
     epsilon: float,
     table: Any,
     floor: float,
@@ -129,10 +69,11 @@ def _add_losses(
     n, m = anchors.shape
     u = np.empty(m)
     for i in range(rows.shape[0]):
-        x, ts, ws, G, H = points[i], deviations[rows[i]], weights[rows[i]], gradient[i], hessian[i]
+        x, deltas, ws = points[i], deviations[rows[i]], weights[rows[i]]
+        G, H = gradient[i], hessian[i]
         values = errors = slopes = 0.0
         for k in range(n):
-            w, t = ws[k], ts[k]
+            w, delta = ws[k], deltas[k]
             if w == 0.0:
                 continue
             square = 0.0
@@ -140,7 +81,7 @@ def _add_losses(
                 u[j] = x[j] - anchors[k, j]
                 square += u[j] * u[j]
             d = max(np.sqrt(square), floor)
-            r = d - t
+            r = d - delta
             side, near, change, turn = np.sign(r), r, 1.0, 0.0
             if epsilon > 0.0:
                 side = 1.0 if r >= 0.0 else -1.0
@@ -153,7 +94,7 @@ def _add_losses(
                 e = i * n + k
                 v, g, c = table[0, e], table[1, e], table[2, e]
             else:
-                v, g, c = _loss(kind, a, b, t, near, side)
+                v, g, c = loss_derivatives(kind, a, unit, delta, delta + near, near, side)
             c = w * (c * change * change + g * turn)
             g = w * (g * change)
             v = w * v
@@ -165,7 +106,7 @@ def _add_losses(
                 bend = (c - s) * inverse * inverse
             values += v
             # the residual is as wrong as the distances that it is a difference of
-            errors += abs(v) + abs(g) * (d + t)
+            errors += abs(v) + abs(g) * (d + delta)
             slopes += s
             for j in range(m):
                 G[j] += s * u[j]
@@ -226,13 +167,12 @@ class AnchoredLoss:
         self.loss = loss
         self.unit = unit
         self.epsilon = 0.0
-        self._kernel = _scaled_parameters(loss, unit)
-        kind, a, _ = self._kernel
-        self.smooth = kind in (_SQUARED, _WEIGHTED_SQUARED, _HUBER_LOSS, kinds.SOFT_FRACTIONAL)
-        self.smooth |= kind == _POWER_LOSS and a >= 2.0
+        self._kind, self._parameter, _ = loss.kernel_parameters() or (_IN_TORCH, 0.0, 0.0)
+        self.smooth = self._kind in _SMOOTH
+        self.smooth |= self._kind == kinds.POWER_LOSS and self._parameter >= 2.0
         self._dtype, self._device = home(loss)
         self._floor, self._divisor = _LEAST, 1.0
-        if kind == _IN_TORCH:
+        if self._kind == _IN_TORCH:
             self._floor = D_FLOOR
             pairs = np.array([1.0, 1.0, 2.0, 0.5] * 16), np.array([0.5, 2.0, 1.0, 1.0] * 16)
             strength = np.abs(self._in_torch(*pairs)[1]).max()
@@ -268,7 +208,7 @@ class AnchoredLoss:
         """
         B, m = points.shape
         sums = np.zeros(B), np.zeros(B), np.zeros((B, m)), np.zeros((B, m, m))
-        in_torch = self._kernel[0] == _IN_TORCH
+        in_torch = self._kind == _IN_TORCH
         size = max(1, BLOCK // len(self.anchors)) if in_torch else max(1, B)
         table = np.empty((3, 0))
         precision = UNITS * torch.finfo(self._dtype).eps
@@ -282,7 +222,9 @@ class AnchoredLoss:
                 self.anchors,
                 self.deviations,
                 self.weights,
-                *self._kernel,
+                self._kind,
+                self._parameter,
+                self.unit,
                 self.epsilon,
                 table,
                 self._floor,
@@ -301,38 +243,23 @@ class AnchoredLoss:
     def _table(self, points: Floats, rows: Rows) -> Floats:
         """Losses of all pairs of some rows, and their two derivatives."""
         n = len(self.anchors)
-        t = np.ones(-(-rows.size * n // PAD) * PAD)
-        t[: rows.size * n] = self.deviations[rows].ravel()
-        square = np.ones(t.size)
+        delta = np.ones(-(-rows.size * n // PAD) * PAD)
+        delta[: rows.size * n] = self.deviations[rows].ravel()
+        square = np.ones(delta.size)
         everyone = np.broadcast_to(np.arange(n), (len(self.deviations), n))
         squared_distances(points, rows, self.anchors, everyone, square)
         d = np.maximum(np.sqrt(square), self._floor)
         if self.epsilon > 0.0:
-            r = d - t
+            r = d - delta
             near = r * r / (np.sqrt(r * r + self.epsilon**2) + self.epsilon)
             # at the very target, a slope is that of neither side
-            d = t + np.where(r >= 0.0, 1.0, -1.0) * np.maximum(near, 1e-14 * (1.0 + t))
+            side = np.where(r >= 0.0, 1.0, -1.0)
+            d = delta + side * np.maximum(near, 1e-14 * (1.0 + delta))
             d = np.maximum(d, 0.0)
-        return self._in_torch(t, d) / self._divisor
+        return self._in_torch(delta, d) / self._divisor
 
-    def _in_torch(self, t: Floats, d: Floats) -> Floats:
+    def _in_torch(self, delta: Floats, d: Floats) -> Floats:
         functions = [self.loss.value, self.loss.slope, self.loss.curvature]
-        v, s, c = call_in_torch(self._dtype, self._device, functions, self.unit * t, self.unit * d)
+        pair = self.unit * delta, self.unit * d
+        v, s, c = call_in_torch(self._dtype, self._device, functions, *pair)
         return np.stack([v, self.unit**2 * (s * np.maximum(d, D_FLOOR)), self.unit**2 * c])
-
-
-def _scaled_parameters(loss: Loss, unit: float) -> tuple[int, float, float]:
-    """Kind and parameters of a loss, up to a factor, for lengths in multiples of a unit."""
-    kernel = loss.kernel_parameters()
-    if kernel is None:
-        return _IN_TORCH, 0.0, 0.0
-    kind, a, b = kernel
-    if kind == _HUBER_LOSS:
-        a /= unit
-    elif kind == _LOGISTIC_LOSS:
-        a = unit
-    elif kind == _WEIGHTED_SQUARED:
-        b = unit**a  # of pairs with delta = 0, whose error is absolute
-    elif kind in (_FRACTIONAL, kinds.SOFT_FRACTIONAL):
-        b = unit
-    return kind, a, b

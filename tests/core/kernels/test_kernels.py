@@ -6,7 +6,7 @@ import torch
 from kernel_cases import LOSSES, PENALTIES
 
 from skmde import losses, penalties
-from skmde.core.kernels import numba_edges, numba_maps, torch_reference
+from skmde.core.kernels import numba_edges, numba_losses, numba_maps, torch_reference
 from skmde.functions import kinds
 from skmde.functions.base import Loss
 
@@ -85,6 +85,164 @@ def test_map_equals_the_torch_function(function, dtype):
         huge = np.abs(r) >= 0.01 * limit
         assert (np.sign(g[huge]) == np.sign(r[huge])).all()
     assert not np.isnan(got).any()
+
+
+EXTREME = [
+    penalties.Power(0.05),
+    penalties.Power(12.0),
+    penalties.Huber(1e-6),
+    penalties.Huber(1e6),
+    penalties.Logistic(0.0, 1e5),
+    penalties.Logistic(1e4, 1e-3),
+    penalties.Log1p(0.02),
+    penalties.Log1p(30.0),
+    penalties.Log(0.02),
+    penalties.Log(20.0),
+    penalties.InversePower(0.02),
+    penalties.InversePower(8.0),
+    penalties.LogRatio(0.02),
+    penalties.LogRatio(30.0),
+    penalties.Sigmoid(1.0, 1e5),
+    penalties.Sigmoid(1e4, 1e-3),
+    penalties.Barrier(0.0),
+    penalties.Barrier(1e6),
+    losses.HuberLoss(1e-6),
+    losses.HuberLoss(1e6),
+    losses.PowerLoss(1.02),
+    losses.PowerLoss(12.0),
+    losses.SoftFractionalLoss(1e-3),
+    losses.SoftFractionalLoss(1e3),
+]
+
+
+def expansion(function, d2, delta, w):
+    """Weighted distortions, slopes and curvatures from the compiled map."""
+    kind, a, b = function.kernel_parameters()
+    out = [np.empty_like(d2) for _ in range(5)]
+    numba_maps.expand(kind, np.array([a, b], d2.dtype), w, delta, d2, *out)
+    return [part.astype(np.float64) for part in out[2:]]
+
+
+def reference_curvature(function, d, delta, w):
+    """Weighted curvatures from the torch function, in float64."""
+    d, delta, w = (torch.from_numpy(x.astype(np.float64)) for x in (d, delta, w))
+    if isinstance(function, Loss):
+        return (w * function.curvature(delta, d)).numpy()
+    return function.weighted_curvature(d, w).numpy()
+
+
+def tail_rounding(function, d, delta, w):
+    """Rounding of the curvature's exponential tails: that of what they are differences of."""
+    eps = np.finfo(np.float64).eps
+    if isinstance(function, losses.LogisticLoss):
+        return 4 * eps * np.abs(w)
+    if isinstance(function, losses.SoftFractionalLoss):
+        delta = np.where(delta > 0, delta, np.inf).astype(np.float64)
+        near = np.maximum(d, kinds.D_FLOOR * delta)
+        bend = np.where(delta < np.inf, (1 + (delta / near) ** 2) / delta, 0)
+        return 4 * eps * np.abs(w) * (1 + function.gamma) * bend**2
+    return 0.0
+
+
+def at_thresholds(function, d, d2, delta, w):
+    """The grid with distances added that are at the function's thresholds or next to them."""
+    numbers = [x for x in function.get_params().values() if isinstance(x, float)]
+    for threshold in numbers:
+        center = w.dtype.type(threshold)
+        near = [np.nextafter(center, 0), center, np.nextafter(center, np.inf, dtype=w.dtype)]
+        more = np.repeat(np.array(near, w.dtype), len(WEIGHTS))
+        d, d2 = np.append(d, np.sqrt(more * more)), np.append(d2, more * more)
+        w = np.append(w, np.tile(np.array(WEIGHTS, w.dtype), len(near)))
+        delta = np.append(delta, np.zeros_like(more))
+    return d, d2, delta, w
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("function", PENALTIES + LOSSES + EXTREME, ids=repr)
+def test_curvature_equals_that_of_the_torch_function(function, dtype):
+    d, d2, delta, w = at_thresholds(function, *grid(dtype, isinstance(function, Loss)))
+    value, slope, got = expansion(function, d2, delta, w)
+    info = np.finfo(dtype)
+    eps, limit = float(info.eps), float(info.max)
+    for ours, of_evaluate in zip((value, slope), kernel(function, d2, delta, w), strict=True):
+        np.testing.assert_allclose(ours, of_evaluate, rtol=8 * eps, atol=float(info.tiny))
+    want = reference_curvature(function, d, delta, w)
+    spread = 0.0
+    for h in (1 - 16 * eps, 1 + 16 * eps):
+        for moved in (
+            reference_curvature(function, d.astype(np.float64) * h, delta, w),
+            reference_curvature(function, d, delta.astype(np.float64) * h, w),
+        ):
+            spread = np.maximum(spread, np.abs(moved - want))
+    # What is below the smallest normal number may be 0, before it is multiplied.
+    steep = max(1.0, *function.kernel_parameters()[1:])
+    lost = 1e4 * float(info.tiny) * (steep / np.clip(d, kinds.D_FLOOR, 1)) ** 2
+    allowed = spread + 1000 * eps * np.abs(want) + lost + tail_rounding(function, d, delta, w)
+    # Below the floor, a part of the curvature may be that at the floor.
+    allowed = np.where(d < kinds.D_FLOOR, allowed + 0.02 * np.abs(slope) + 1e-2, allowed)
+    representable = np.abs(reference(function, d, delta, w)[0]) < 0.01 * limit
+    compared = representable & (np.abs(want) < 0.01 * limit)
+    assert compared.mean() > 0.2
+    k = np.flatnonzero(compared & ~(np.abs(got - want) <= allowed))[:1]
+    assert k.size == 0, (d[k], delta[k], w[k], got[k], want[k])
+    assert np.isfinite(got).all()
+
+
+def test_a_pair_without_weight_has_no_curvature_whatever_the_function():
+    d2 = np.array([0.0, 1e-12, 1.0, 1e30])
+    for function in PENALTIES + LOSSES:
+        if isinstance(function, penalties.Barrier):
+            continue  # its second part has no weight
+        for delta in (0.0, 2.0):
+            found = expansion(function, d2, np.full_like(d2, delta), np.zeros_like(d2))
+            np.testing.assert_array_equal(found, 0, err_msg=repr(function))
+
+
+@pytest.mark.parametrize("function", [*LOSSES, *EXTREME[-6:]], ids=repr)
+def test_both_compiled_forms_of_a_loss_are_one_function(function):
+    d, d2, delta, _ = grid(np.float64, True)
+    value, slope, curvature = expansion(function, d2, delta, np.ones_like(d))
+    kind, a, _ = function.kernel_parameters()
+    r = d - delta
+    pairs = zip(delta, d, r, np.sign(r), strict=True)
+    v, g, c = np.array([numba_losses.loss_derivatives(kind, a, 1.0, *pair) for pair in pairs]).T
+    limit = np.finfo(np.float64).max
+    # Slopes are taken at the floor, and where d - delta cancels they differ by its rounding.
+    near = 1e-15 * (d + delta) * np.abs(c)
+    compared = (d >= kinds.D_FLOOR) & (d >= kinds.D_FLOOR * delta) & (np.abs(v) < 0.01 * limit)
+    if kind == kinds.POWER_LOSS and a < 2:
+        compared &= np.abs(r) >= kinds.D_FLOOR  # a parabola below
+    for ours, other, error in ((v, value, near * np.abs(r)), (g, slope * d, near)):
+        good = compared & (np.abs(other) < 0.01 * limit) & (slope != 0)
+        assert good.mean() > 0.3
+        difference = np.abs(ours - other)[good]
+        assert (difference <= 1e-12 * np.abs(other[good]) + error[good] + 1e-300).all()
+    c = np.clip(c, -limit, limit)
+    above = d >= kinds.D_FLOOR * delta  # below, delta and the floored residual are added
+    np.testing.assert_allclose(curvature[above], c[above], rtol=1e-13)
+    np.testing.assert_allclose(curvature[~above], c[~above], rtol=1e-8)
+
+
+@pytest.mark.parametrize("unit", [0.25, 8.0])
+@pytest.mark.parametrize("function", [*LOSSES, losses.HuberLoss(0.3)], ids=repr)
+def test_a_loss_in_another_unit_is_the_loss_up_to_a_factor(function, unit):
+    kind, a, _ = function.kernel_parameters()
+    pairs = np.array([(0.5, 0.9), (0.0, 0.7), (3.0, 0.2), (1.0, 1.4), (2.0, 2.1)])
+    in_unit = np.array(
+        [
+            numba_losses.loss_derivatives(kind, a, unit, delta, d, d - delta, np.sign(d - delta))
+            for delta, d in pairs
+        ]
+    )
+    plain = np.array(
+        [
+            numba_losses.loss_derivatives(kind, a, 1.0, delta, d, d - delta, np.sign(d - delta))
+            for delta, d in unit * pairs
+        ]
+    )
+    plain *= [1, unit, unit**2]  # derivatives in the length that is a multiple of the unit
+    np.testing.assert_allclose(in_unit * (plain[0, 0] / in_unit[0, 0]), plain, rtol=1e-12)
 
 
 def test_every_built_in_function_has_a_kernel_of_its_own_kind():

@@ -129,13 +129,16 @@ def expansions(distortion, points, rows):
 
 @pytest.mark.parametrize(
     "penalty",
-    [Power(1.7), Logistic(), CallablePenalty(lambda d: torch.nn.functional.softplus(d) ** 1.3)],
-    ids=["power", "logistic", "callable"],
+    [
+        *(Power(1.7), Logistic(), Log1p(), Log(), Log(2.5), LogRatio(), Sigmoid(), Huber()),
+        CallablePenalty(lambda d: torch.nn.functional.softplus(d) ** 1.3),
+    ],
+    ids=label,
 )
 @pytest.mark.parametrize("R", [7, 3001])
 def test_a_row_has_the_same_bits_in_any_batch_and_for_any_number_of_threads(penalty, R):
     # The elements at the end of a tensor and of a thread's piece are rounded differently by
-    # these powers and softplus in torch.
+    # softplus and powers in torch; those at the end of a compiled loop may be.
     q = 1000 if R < 100 else 20
     distortion, points = problem(penalty, penalty, m=3, q=q, R=R, n=500)
     rows = np.arange(q)
@@ -152,6 +155,25 @@ def test_a_row_has_the_same_bits_in_any_batch_and_for_any_number_of_threads(pena
             np.testing.assert_array_equal(expansions(distortion, points, rows), together)
     finally:
         torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("penalty", [*ATTRACTIVE[:-1], *REPULSIVE], ids=label)
+def test_a_penalty_in_torch_is_the_same_function_as_compiled(penalty, m):
+    arguments = penalty.get_params()
+    in_torch = type("Subclass", (type(penalty),), {})(**arguments)
+    assert penalty.kernel_parameters() is not None
+    assert in_torch.kernel_parameters() is None
+    compiled, points = problem(Log1p(2.0), penalty, m, k=70, R=300)
+    reference, _ = problem(CallablePenalty(lambda d: torch.log1p(d * d)), in_torch, m, k=70, R=300)
+    rows = np.arange(len(points))
+    found = expansions(compiled, points, rows)
+    wanted = expansions(reference, points, rows)
+    scale = np.abs(wanted).max(axis=0)
+    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-12 * scale.max())
+    np.testing.assert_allclose(
+        compiled.values(points, rows), reference.values(points, rows), rtol=1e-11
+    )
 
 
 class Learned(torch.nn.Module):

@@ -1,0 +1,230 @@
+"""Compiled losses: value, slope and curvature of a block of pairs, and of one residual.
+
+One short loop for each loss of ``functions/kinds.py``, which states the formulas, gives values and
+slopes to the solver: it holds no branch that the compiler could not turn into a select, so it
+vectorises, in float32 and float64. `loss_derivatives` gives the value and two derivatives of one
+pair in float64. It takes the residual as well as the distance, so that a residual far below the
+rounding of the distance counts. Distances have no floor there but that of the fractional losses;
+where a curvature diverges at the residual 0, a parabola takes the loss's place below `D_FLOOR`.
+
+These are two forms since neither can be had from the other at no cost: the loops take the value at
+the true distance and the slope at the floored one. The tests hold the two together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skmde._utils.jit import CONTRACT, jit
+from skmde.core.kernels.numba_math import exp, expm1, log1p, powers
+from skmde.functions import kinds
+
+_SQUARED, _WEIGHTED_SQUARED = kinds.SQUARED, kinds.WEIGHTED_SQUARED
+_HUBER_LOSS, _ABSOLUTE = kinds.HUBER_LOSS, kinds.ABSOLUTE
+_LOGISTIC_LOSS, _FRACTIONAL = kinds.LOGISTIC_LOSS, kinds.FRACTIONAL
+_SOFT_FRACTIONAL, _POWER_LOSS = kinds.SOFT_FRACTIONAL, kinds.POWER_LOSS
+_FLOOR = kinds.D_FLOOR
+
+
+@jit(fastmath=CONTRACT)
+def map_squared(d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
+    two = d.dtype.type(2)
+    for k in range(d.shape[0]):
+        r = d[k] - delta[k]
+        value[k] = r * r
+        slope[k] = two * (D[k] - delta[k]) / D[k]
+
+
+@jit(fastmath=CONTRACT)
+def map_weighted_squared(a: Any, d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
+    # kappa itself is not formed: 1 / delta^2 may overflow where (r / delta)^2 does not
+    two, one, zero = d.dtype.type(2), d.dtype.type(1), d.dtype.type(0)
+    if a == two:
+        for k in range(d.shape[0]):
+            unit = delta[k] if delta[k] > zero else one
+            q = (d[k] - delta[k]) / unit
+            value[k] = q * q
+            slope[k] = two * ((D[k] - delta[k]) / D[k]) / unit / unit
+    else:
+        for k in range(d.shape[0]):
+            unit = delta[k] if delta[k] > zero else one
+            r = d[k] - delta[k]
+            value[k] = r / unit * r
+            slope[k] = two * ((D[k] - delta[k]) / D[k]) / unit
+
+
+@jit(fastmath=CONTRACT)
+def map_huber_loss(a: Any, d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
+    two = d.dtype.type(2)
+    for k in range(d.shape[0]):
+        r = abs(d[k] - delta[k])
+        value[k] = r * r if r <= a else a * (two * r - a)
+        slope[k] = two * min(max(D[k] - delta[k], -a), a) / D[k]
+
+
+@jit(fastmath=CONTRACT)
+def map_absolute(d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
+    one, zero = d.dtype.type(1), d.dtype.type(0)
+    for k in range(d.shape[0]):
+        r = d[k] - delta[k]
+        value[k] = abs(r)
+        sign = one if r > zero else (-one if r < zero else zero)
+        slope[k] = sign / D[k]
+
+
+@jit(fastmath=CONTRACT)
+def map_logistic_loss(d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
+    one, zero, half = d.dtype.type(1), d.dtype.type(0), d.dtype.type(0.5)
+    for k in range(d.shape[0]):
+        r = d[k] - delta[k]
+        x = abs(r)
+        value[k] = x + log1p(half * expm1(-x))
+        sign = one if r > zero else (-one if r < zero else zero)
+        slope[k] = sign / (one + exp(-x)) / D[k]
+
+
+@jit(fastmath=CONTRACT)
+def map_fractional(d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
+    one, zero, floor = d.dtype.type(1), d.dtype.type(0), d.dtype.type(_FLOOR)
+    for k in range(d.shape[0]):
+        target = delta[k] if delta[k] > zero else one
+        B = max(d[k], floor * target)
+        v = target / B
+        ratio = abs(B - target) / min(B, target)
+        rate = (one / (target * B)) if d[k] > target else (-v / (B * B))
+        if d[k] == target:
+            rate = zero
+        value[k] = ratio if delta[k] > zero else d[k]
+        slope[k] = rate if delta[k] > zero else one / D[k]
+
+
+@jit(fastmath=CONTRACT)
+def map_soft_fractional(a: Any, d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
+    one, zero, half = d.dtype.type(1), d.dtype.type(0), d.dtype.type(0.5)
+    two, floor, log2 = d.dtype.type(2), d.dtype.type(_FLOOR), d.dtype.type(0.6931471805599453)
+    for k in range(d.shape[0]):
+        target = delta[k] if delta[k] > zero else one
+        B = max(d[k], floor * target)
+        v, s, q = target / B, (B - target) / B, (B - target) / target
+        y = half * a * (q + s)
+        x = abs(y)
+        # log cosh x from e = exp(-x) - 1: cosh x - 1 = e^2 / (2 (1 + e)), used where it is small
+        near, e = x < one, expm1(-x)
+        term = log1p(half * e * e / (one + e) if near else (one + e) * (one + e))
+        cosh = term if near else x + term - log2
+        tanh = -e * (two + e) / (two + e * (two + e))
+        T = tanh if y > zero else -tanh
+        amount = half * q * s + cosh / a
+        rate = (s * (one + v) + T * (one + v * v)) / (two * target * B)
+        value[k] = amount if delta[k] > zero else d[k]
+        slope[k] = rate if delta[k] > zero else one / D[k]
+
+
+@jit(fastmath=CONTRACT)
+def map_power_loss(a: Any, d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
+    zero, tiny = d.dtype.type(0), d.dtype.type(1e-30)
+    for k in range(d.shape[0]):
+        value[k] = max(abs(D[k] - delta[k]), tiny)
+    powers(value, a, slope)
+    for k in range(d.shape[0]):
+        R = D[k] - delta[k]
+        rate = a * slope[k] / value[k] / D[k]
+        slope[k] = rate if R > tiny else (-rate if R < -tiny else zero)
+        value[k] = max(abs(d[k] - delta[k]), tiny)
+    powers(value, a, D)
+    for k in range(d.shape[0]):
+        value[k] = D[k] if value[k] > tiny else zero
+
+
+@jit()
+def loss_derivatives(
+    kind: int, a: float, unit: float, delta: float, d: float, r: float, side: float
+) -> Any:
+    """Value of a loss and its two derivatives in d, where ``d = delta + r``.
+
+    Parameters
+    ----------
+    kind : int
+        Constant of ``functions/kinds.py``.
+    a : float
+        The loss's first parameter.
+    unit : float
+        What the lengths that follow are multiples of. The three results are those of the loss at
+        ``unit * delta`` and ``unit * d``, up to a factor that they and all pairs share.
+    delta, d, r : float
+        Original distance, embedding distance, and residual.
+    side : float
+        Sign of the residual, which at 0 chooses the side of a kink; 0 gives the slope 0.
+
+    Returns
+    -------
+    tuple of three floats
+    """
+    x = abs(r)
+    if kind == _ABSOLUTE:
+        return x, side, 0.0
+    if kind == _SQUARED:
+        return r * r, 2.0 * r, 2.0
+    if kind == _HUBER_LOSS:
+        a /= unit
+        if x <= a:
+            return r * r, 2.0 * r, 2.0
+        return a * (2.0 * x - a), 2.0 * a * side, 0.0
+    if kind == _LOGISTIC_LOSS:
+        fall = np.expm1(-unit * x)
+        sigma = 1.0 / (2.0 + fall)
+        return (
+            x + np.log1p(0.5 * fall) / unit,
+            side * sigma,
+            unit * (1.0 + fall) * sigma * sigma,
+        )
+    if kind == _POWER_LOSS:
+        z = (x if a >= 2.0 else max(x, _FLOOR)) ** (a - 2.0)
+        return z * x * x, a * z * r, a * (a - 1.0) * z
+    if kind == _WEIGHTED_SQUARED:
+        if delta == 0.0:  # its error is absolute
+            kappa = unit * unit if a == 2.0 else unit
+            return kappa * r * r, 2.0 * kappa * r, 2.0 * kappa
+        other = delta if a == 2.0 else 1.0
+        return r / other * (r / delta), 2.0 * (r / other / delta), 2.0 / other / delta
+    if delta == 0.0:
+        return unit * r, unit, 0.0
+    B, lowest = d, _FLOOR * delta - delta
+    if r < lowest:
+        r = lowest
+        B = delta + r
+    v, q, s = delta / B, r / delta, r / B
+    if kind == _FRACTIONAL:
+        if side < 0.0:
+            return -s, -v / B, 2.0 * v / B / B
+        return q, side / delta, 0.0
+    # SOFT_FRACTIONAL: up and down are its weights of d / delta and delta / d
+    y = 0.5 * a * (q + s)
+    fall = np.expm1(-abs(y))
+    e, rest = 1.0 + fall, fall * (2.0 + fall)  # exp(-|y|) and exp(-2 |y|) - 1
+    cosh = np.log1p(0.5 * fall * fall / e if abs(y) < 1.0 else 0.5 * rest)
+    cosh += abs(y) if abs(y) >= 1.0 else 0.0
+    more = 1.0 / (2.0 + rest)
+    tanh, up, down = -rest * more, more, e * e * more
+    if y < 0.0:
+        tanh, up, down = -tanh, down, up
+    bend = (1.0 + v * v) / delta
+    return (
+        0.5 * q * s + cosh / a,
+        (s * (1.0 + v) + tanh * (1.0 + v * v)) / (2.0 * delta),
+        2.0 * v / B / B * down + a * (up * down) * bend * bend,
+    )
+
+
+@jit()
+def bend_loss(kind: int, a: Any, w: Any, d: Any, delta: Any, curvature: Any) -> None:
+    """Weighted curvatures of a block."""
+    for k in range(d.shape[0]):
+        x, target = np.float64(d[k]), np.float64(delta[k])
+        if kind == _FRACTIONAL or kind == _SOFT_FRACTIONAL:
+            x = max(x, _FLOOR * target)
+        r = x - target
+        c = loss_derivatives(kind, a, 1.0, target, x, r, np.sign(r))[2]
+        curvature[k] = w[k] * c

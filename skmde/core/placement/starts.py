@@ -1,0 +1,237 @@
+r"""Starts for the placement: points where an item's average distortion may be small.
+
+From neighbours these are the neighbours' mean, their median, and single neighbours. From distances
+the first start is the x that fits their squares, the solution of a linear problem, since
+
+    delta_k^2 - ||a_k||^2 = ||x||^2 - 2 x^T a_k
+
+is linear in x and ||x||^2 (classical scaling of one item, "landmark MDS"). Where the anchors a_k
+lie in a subspace, the fit is x's foot there, and what remains of delta_k^2 is the square of its
+height. Its mirror images, and points near the nearest anchor, are starts too.
+
+A row's numbers depend on that row alone, to the last bit.
+
+References
+----------
+de Silva and Tenenbaum, Sparse multidimensional scaling using landmark points (2004).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skmde._utils.jit import jit
+
+_MOST_ROTATIONS = 30
+
+
+@jit()
+def starts_from_neighbors(anchors: Any, indices: Any, weights: Any) -> Any:
+    """Weighted mean, weighted median, strongest neighbour; each row's spread about the mean.
+
+    On a line barriers are walls that no step crosses: there, every neighbour is a start.
+
+    Parameters
+    ----------
+    anchors : ndarray of shape (n, m)
+        Where the anchored items are.
+    indices, weights : ndarrays of shape (q, k)
+        The neighbours of each row, and their weights.
+
+    Returns
+    -------
+    starts : ndarray of shape (3, q, m), or (3 + k, q, 1) on a line
+    spread : ndarray of shape (q,)
+    """
+    q, k = indices.shape
+    m = anchors.shape[1]
+    starts = np.zeros((3 + k if m == 1 else 3, q, m))
+    spread = np.zeros(q)
+    order = np.empty(k, dtype=np.int64)
+    for r in range(q):
+        total, strongest = 0.0, 0
+        for e in range(k):
+            total += weights[r, e]
+            if weights[r, e] > weights[r, strongest]:
+                strongest = e
+        if not total > 0.0:
+            continue
+        for i in range(m):
+            for e in range(k):
+                x = anchors[indices[r, e], i]
+                starts[0, r, i] += weights[r, e] / total * x
+                place = e
+                while place > 0 and anchors[indices[r, order[place - 1]], i] > x:
+                    order[place] = order[place - 1]
+                    place -= 1
+                order[place] = e
+            below = 0.0
+            for place in range(k):
+                below += weights[r, order[place]]
+                if below >= 0.5 * total:
+                    starts[1, r, i] = anchors[indices[r, order[place]], i]
+                    break
+            starts[2, r, i] = anchors[indices[r, strongest], i]
+            for e in range(starts.shape[0] - 3):
+                starts[3 + e, r, i] = anchors[
+                    indices[r, e if weights[r, e] > 0.0 else strongest], i
+                ]
+        square = 0.0
+        for e in range(k):
+            for i in range(m):
+                u = anchors[indices[r, e], i] - starts[0, r, i]
+                square += weights[r, e] / total * u * u
+        spread[r] = np.sqrt(square)
+    return starts, spread
+
+
+@jit()
+def _diagonalise(M: Any, V: Any) -> None:
+    """Jacobi's method: M becomes diagonal, the columns of V its eigenvectors.
+
+    Compiled here, since a library's bits may depend on its threads.
+    """
+    m = M.shape[0]
+    for i in range(m):
+        for j in range(m):
+            V[i, j] = 1.0 if i == j else 0.0
+    for _ in range(_MOST_ROTATIONS):
+        off, largest = 0.0, 0.0
+        for i in range(m):
+            largest = max(largest, abs(M[i, i]))
+            for j in range(i):
+                off = max(off, abs(M[i, j]))
+        if not off > 1e-15 * largest:
+            return
+        for i in range(m):
+            for j in range(i):
+                if M[i, j] == 0.0:
+                    continue
+                theta = 0.5 * (M[j, j] - M[i, i]) / M[i, j]
+                tan = 1.0 / (abs(theta) + np.sqrt(theta * theta + 1.0))
+                if theta < 0.0:
+                    tan = -tan
+                cos = 1.0 / np.sqrt(tan * tan + 1.0)
+                sin = tan * cos
+                for k in range(m):
+                    p, q = M[k, i], M[k, j]
+                    M[k, i], M[k, j] = cos * p - sin * q, sin * p + cos * q
+                for k in range(m):
+                    p, q = M[i, k], M[j, k]
+                    M[i, k], M[j, k] = cos * p - sin * q, sin * p + cos * q
+                for k in range(m):
+                    p, q = V[k, i], V[k, j]
+                    V[k, i], V[k, j] = cos * p - sin * q, sin * p + cos * q
+
+
+@jit()
+def _triangulate(
+    anchors: Any, delta: Any, weights: Any, mean: Any, foot: Any, spread: Any, axes: Any
+) -> float:
+    """Fit squared distances: the foot of the item in the span of the anchors, and its height.
+
+    A squared distance is as uncertain as the distance is long, so long ones count less. Written:
+    the weighted mean of the anchors, the foot as seen from there, the anchors' spread along their
+    principal axes, and the axes. Returned: the square of the height, or less than 0.
+    """
+    n, m = anchors.shape
+    typical = total = 0.0
+    for k in range(n):
+        typical += weights[k] * delta[k] * delta[k]
+        total += weights[k]
+    typical *= 0.1 / total
+    share = np.empty(n)
+    total = 0.0
+    for k in range(n):
+        square = delta[k] * delta[k]
+        share[k] = weights[k] * (typical / (typical + square) if delta[k] > 0.0 else 1.0)
+        total += share[k]
+    mean[:] = 0.0
+    for k in range(n):
+        share[k] /= total
+        for i in range(m):
+            mean[i] += share[k] * anchors[k, i]
+    M, b, u = np.zeros((m, m)), np.zeros(m), np.empty(m)
+    height = 0.0
+    for k in range(n):
+        if share[k] > 0.0:
+            excess = delta[k] * delta[k]
+            for i in range(m):
+                u[i] = anchors[k, i] - mean[i]
+                excess -= u[i] * u[i]
+            height += share[k] * excess
+            for i in range(m):
+                b[i] -= 0.5 * share[k] * u[i] * excess
+                for j in range(m):
+                    M[i, j] += share[k] * u[i] * u[j]
+    _diagonalise(M, axes)
+    foot[:] = 0.0
+    for i in range(m):
+        spread[i] = M[i, i]
+    for i in range(m):
+        if spread[i] > 1e-9 * spread.max():
+            along = 0.0
+            for j in range(m):
+                along += axes[j, i] * b[j]
+            along /= spread[i]
+            height -= along * along
+            for j in range(m):
+                foot[j] += along * axes[j, i]
+    return height
+
+
+@jit()
+def starts_from_distances(anchors: Any, deviations: Any, weights: Any) -> Any:
+    """Points where a row's distortion may be small.
+
+    The fit of squared distances, its mirror images along the two principal axes with the least
+    spread, the mean, two points above and below the fit, and three on the line from the fit
+    through the nearest anchor: at its distance on both sides, and the anchor itself.
+
+    Parameters
+    ----------
+    anchors : ndarray of shape (n, m)
+        Where the anchored items are.
+    deviations, weights : ndarrays of shape (q, n)
+        Original distances, and weights of which each row has one above 0.
+
+    Returns
+    -------
+    ndarray of shape (9, q, m)
+    """
+    q, n = deviations.shape
+    m = anchors.shape[1]
+    starts = np.empty((9, q, m))
+    foot, spread, axes = np.empty(m), np.empty(m), np.empty((m, m))
+    for r in range(q):
+        mean = starts[3, r]
+        height = _triangulate(anchors, deviations[r], weights[r], mean, foot, spread, axes)
+        height = np.sqrt(max(height, 0.0))
+        order = np.argsort(spread)
+        thin, next_thin = axes[:, order[0]], axes[:, order[min(1, m - 1)]]
+        nearest = -1
+        for k in range(n):
+            if weights[r, k] > 0.0:
+                if nearest < 0 or deviations[r, k] < deviations[r, nearest]:
+                    nearest = k
+        length = side = next_side = 0.0
+        for i in range(m):
+            length += (mean[i] + foot[i] - anchors[nearest, i]) ** 2
+            side += foot[i] * thin[i]
+            next_side += foot[i] * next_thin[i]
+        length = np.sqrt(length)
+        delta = deviations[r, nearest]
+        for i in range(m):
+            x, a = mean[i] + foot[i], anchors[nearest, i]
+            step = delta * ((x - a) / length if length > 0.0 else thin[i])
+            starts[0, r, i] = x
+            starts[1, r, i] = x - 2.0 * side * thin[i]
+            starts[2, r, i] = x - 2.0 * next_side * next_thin[i]
+            starts[4, r, i] = x + height * thin[i]
+            starts[5, r, i] = x - height * thin[i]
+            starts[6, r, i] = a + step
+            starts[7, r, i] = a - step
+            starts[8, r, i] = a
+    return starts
