@@ -31,6 +31,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from skmde._linalg.frame import Frame
 from skmde._utils.threads import run_pieces
 from skmde._utils.warn import warn
 from skmde.core.placement.losses import AnchoredLoss
@@ -188,8 +189,8 @@ def place_by_distances(
     """
     anchors, deltas, strengths = _checked(anchor_embedding, deviations, weights)
     function = resolve_loss(loss)
-    origin, unit = _units(anchors)
-    anchors = anchors / unit - origin
+    frame = Frame.by_powers_of_two(anchors)
+    anchors, unit = frame.inside(anchors), frame.length
     q = deltas.shape[0]
     X = np.zeros((q, anchors.shape[1]))
     converged = np.ones(q, dtype=bool)
@@ -219,21 +220,8 @@ def place_by_distances(
             "can be minimised more closely.",
             ConvergenceWarning,
         )
-    return (X + origin) * unit
-
-
-def _units(anchors: Floats) -> tuple[Floats, float]:
-    """A power of 2 near the radius of the anchors, and their centre in that unit."""
-    largest = np.abs(anchors).max()
-    first = _power_of_2(largest)
-    origin = (anchors / first).mean(axis=0)
-    radius = np.sqrt(np.square(anchors / first - origin).sum(axis=1).max())
-    second = _power_of_2(radius)
-    return origin / second, first * second
-
-
-def _power_of_2(x: float) -> float:
-    return float(2.0 ** np.clip(np.round(np.log2(x)), -1000, 1000)) if x > 0.0 else 1.0
+    coordinates: Floats = frame.outside(X)
+    return coordinates
 
 
 def _checked(
