@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 
 import torch
@@ -78,3 +79,15 @@ def _message(device: object) -> str:
         f"device {device!r} is not available; this machine has {', '.join(available_devices())}. "
         "Use one of these, 'auto' or None."
     )
+
+
+def physical_memory() -> float:
+    """Bytes of memory that this machine has; infinite where the system does not say."""
+    # Systems grant more memory than there is and end the process that uses it: there is no
+    # MemoryError, and all that was computed is lost. Held by `test_row_55_an_error_up_front`
+    # (tests/test_faults.py) and `test_matrices_that_would_not_fit_in_memory_are_refused`
+    # (tests/estimators/test_quadratic_faults.py).
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return float("inf")

@@ -15,13 +15,10 @@ from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, f
 from skmde._utils.threads import count_threads
 from skmde._utils.warn import warn
 from skmde.core.anchored_problem import AnchoredProblem
-from skmde.estimators.base.embedding import (
-    BaseEmbedding,
-    as_output,
-    output_dtype,
-    stage,
-)
+from skmde.estimators.base.atomic import stage
+from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
+from skmde.estimators.base.input import as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import (
     Callbacks,

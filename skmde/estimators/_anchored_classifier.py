@@ -21,7 +21,7 @@ from skmde._utils.sklearn_compat import (
 from skmde._utils.warn import warn
 from skmde.estimators._anchored import AnchoredMDE
 from skmde.estimators.base.callbacks import FitCallbacksMixin
-from skmde.estimators.base.embedding import InputMixin
+from skmde.estimators.base.input import InputMixin
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import Data, Device, Metric, Parameters, RandomState
 from skmde.estimators.samples.labels import known_labels

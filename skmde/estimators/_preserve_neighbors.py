@@ -24,14 +24,10 @@ from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.placement.by_neighbors import place
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import in_units
-from skmde.estimators.base.embedding import (
-    BaseEmbedding,
-    as_host_array,
-    as_output,
-    output_dtype,
-    stage,
-)
+from skmde.estimators.base.atomic import stage
+from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
+from skmde.estimators.base.input import as_host_array, as_output, output_dtype
 from skmde.estimators.base.neighbor_scores import NeighborScoresMixin
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import (

@@ -21,7 +21,9 @@ from skmde.constraints import Centered
 from skmde.core.solvers.progress import progress_bar
 from skmde.core.solvers.result import SolverState, asks_to_stop
 from skmde.core.spectral.spectrum import SOLVERS, WATCHED, choose_solver, smallest_eigenpairs
-from skmde.estimators.base.embedding import BaseEmbedding, as_output, stage
+from skmde.estimators.base.atomic import stage
+from skmde.estimators.base.embedding import BaseEmbedding
+from skmde.estimators.base.input import as_output
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import Callbacks, Data, Metric, Parameters, RandomState
 from skmde.estimators.spectral.methods import METHODS

@@ -9,7 +9,7 @@ import numpy as np
 
 from skmde._utils.sklearn_compat import check_is_fitted
 from skmde._utils.warn import warn
-from skmde.estimators.base.embedding import InputMixin, as_output
+from skmde.estimators.base.input import InputMixin, as_output
 from skmde.estimators.base.typing import Data
 from skmde.exceptions import ConvergenceWarning
 from skmde.preprocessing.graphs.adjacency import is_networkx

@@ -9,7 +9,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from skmde._utils.device import cpu_by_default
 from skmde._utils.sklearn_compat import check_is_fitted
-from skmde.estimators.base.embedding import InputMixin
+from skmde.estimators.base.input import InputMixin
 from skmde.estimators.base.typing import Data
 
 

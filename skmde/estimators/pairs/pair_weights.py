@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._utils.device import physical_memory
 from skmde._utils.validation import check_magnitude, check_not_masked
-from skmde.estimators.base.embedding import as_host_array, physical_memory
+from skmde.estimators.base.input import as_host_array
 from skmde.preprocessing.graphs.adjacency import as_adjacency
 
 _BYTES_PER_PAIR = 30  # at the peak of a fit, at least

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._utils.validation import check_not_masked
-from skmde.estimators.base.embedding import as_host_array
+from skmde.estimators.base.input import as_host_array
 
 
 def dense_argument(values, name, advice):

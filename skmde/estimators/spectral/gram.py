@@ -17,10 +17,10 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from skmde._linalg.lobpcg import Space
 from skmde._linalg.scaling import Scaling, unit_rows
 from skmde._linalg.symmetry import symmetric_matrix
+from skmde._utils.device import physical_memory
 from skmde._utils.threads import count_threads
 from skmde._utils.warn import warn
 from skmde.core.spectral.spectrum import QuadraticForm
-from skmde.estimators.base.embedding import physical_memory
 from skmde.estimators.pairs.matrix_distances import MatrixDistances
 from skmde.estimators.pairs.path_distances import NeighborPaths
 from skmde.estimators.pairs.row_distances import RowDistances

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skmde.estimators.base.embedding import as_host_array
+from skmde.estimators.base.input import as_host_array
 from skmde.estimators.starts.distances import filled_out, landmark_start
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
 

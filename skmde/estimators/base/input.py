@@ -1,0 +1,179 @@
+"""From what a caller passes as X to checked arrays, and from results to the dtype of X."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from sklearn.utils import check_random_state
+
+from skmde._utils.sklearn_compat import validate_data
+from skmde._utils.validation import check_magnitude, check_not_masked
+from skmde.estimators.base.atomic import AtomicFitMixin
+from skmde.preprocessing.graphs.adjacency import as_adjacency, is_networkx
+
+
+class InputMixin(AtomicFitMixin):
+    """What estimators with a parameter `metric` do with their input; not for direct use."""
+
+    # values of `metric` under which X is square: one row and one column for each sample
+    _square: tuple[str, ...] = ("precomputed",)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.positive_only = self._is_precomputed()
+        return tags
+
+    def _is(self, metric):
+        return isinstance(self.metric, str) and self.metric == metric
+
+    def _is_precomputed(self):
+        return any(self._is(metric) for metric in self._square)
+
+    def _random_state(self):
+        """A RandomState; numpy's global one is never used."""
+        if self.random_state is None:
+            return np.random.RandomState()  # seeded by the system
+        return check_random_state(self.random_state)
+
+    def _checked_input(self, X):
+        """X as `fit` takes it, checked; a networkx graph as a sparse matrix."""
+        if self._is_pair(X):
+            X = checked_pair(X)
+            check_magnitude(X[1], "distances of neighbours")
+            n = len(X[0])
+        elif is_networkx(X) and self._is_precomputed() and not self._is("precomputed"):
+            X, _ = as_adjacency(X, quantity="length" if self._is("graph") else "weight")
+            n = X.shape[0]
+            check_magnitude(X, "weights of the graph")
+        else:
+            self._refuse_networkx(X)
+            return self._validated(X, reset=True)
+        self.n_features_in_ = n
+        self.__dict__.pop("feature_names_in_", None)
+        return X
+
+    def _refuse_networkx(self, X):
+        if is_networkx(X):
+            raise ValueError(
+                f"X is a networkx graph, which this {type(self).__name__} does not take, as it "
+                "cannot tell what its weights mean. Pass its matrix, "
+                "networkx.to_scipy_sparse_array(X), where weights or distances are asked for."
+            )
+
+    def _checked_unseen(self, X):
+        """X as `transform` takes it, checked."""
+        self._check_not_compact()
+        if is_networkx(X):
+            raise ValueError(
+                "Unseen samples are rows, with one column for each fitted sample, not a graph. Fit "
+                "the larger graph anew, or pass their rows of its matrix: for metric='graph' the "
+                "lengths of the paths to the fitted nodes."
+            )
+        if not self._is_pair(X):
+            return self._validated(X, reset=False)
+        X = checked_pair(X)
+        check_magnitude(X[1], "distances of neighbours", small=False)
+        return X
+
+    # the attribute that knows the training data
+    _source: str
+
+    def _is_compact(self):
+        return not hasattr(self, self._source)
+
+    def _check_not_compact(self):
+        if self._is_compact():
+            raise ValueError(
+                f"This {type(self).__name__} has forgotten its training data, as compact() was "
+                "called, so it takes no unseen samples. Fit it again, or keep a copy that is not "
+                "compact."
+            )
+
+    def _is_pair(self, X):
+        """Whether X is a pair (indices, distances) of neighbour tables."""
+        return self._is("precomputed") and isinstance(X, tuple)
+
+    def _validated(self, X, *, reset, min_samples=None):
+        """X as an array or sparse matrix of numbers; other kinds are converted first.
+
+        Integers stay integers: how they become floats is the neighbour search's business, which
+        does it a block at a time.
+        """
+        check_not_masked(X, "X", "fill them or leave their rows out")
+        X = as_host_array(X)
+        try:
+            X = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse=["csr", "csc", "coo"],
+                dtype="numeric",
+                ensure_min_samples=min_samples or (2 if reset else 1),
+                # an infinite distance stands for a pair that is not connected
+                ensure_all_finite=not self._is_precomputed(),
+            )
+        except ValueError as error:
+            if reset or not self._is_precomputed() or "features, but" not in str(error):
+                raise
+            raise ValueError(
+                f"{error} With metric={self.metric!r} X holds the distances to all training "
+                "samples, inf where there is none."
+            ) from None
+        if X.dtype.kind not in "fiub":
+            raise ValueError(f"X must hold numbers; got dtype {X.dtype}. Convert it first.")
+        check_magnitude(X, "X", small=reset)
+        return X
+
+
+def as_host_array(X):
+    """A tensor, on whatever device, as a numpy array; everything else as it is."""
+    if isinstance(X, torch.Tensor):
+        X = X.detach().cpu()
+        # numpy has no bfloat16
+        return (X.float() if X.dtype == torch.bfloat16 else X).numpy()
+    return X
+
+
+def checked_pair(X):
+    """The pair (indices, distances) of neighbour tables as arrays, one row for each sample."""
+    if len(X) != 2:
+        raise ValueError(
+            "A tuple given as X must be a pair (indices, distances) of neighbour tables; got "
+            f"{len(X)} entries. For a matrix of distances pass an array."
+        )
+    tables = tuple(np.asarray(as_host_array(table)) for table in X)
+    for name, table in zip(("indices", "distances"), tables, strict=True):
+        if table.ndim != 2 or table.dtype.kind not in "fiu" or table.size == 0:
+            raise ValueError(
+                f"X is a pair (indices, distances) of neighbour tables; the {name} must be numbers "
+                f"of shape (n_samples, k), got dtype {table.dtype} and shape {table.shape}."
+            )
+    return tables
+
+
+def output_dtype(X):
+    """Float dtype of an embedding of X: X's own, or float64 for numbers that are not floats."""
+    if isinstance(X, tuple):
+        X = X[1]
+    dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+    return np.dtype(np.float32) if dtype == np.float32 else np.dtype(np.float64)
+
+
+def as_output(values, X):
+    """Coordinates in the dtype that an embedding of X has.
+
+    Raises
+    ------
+    ValueError
+        If they are too large for it.
+    """
+    dtype = output_dtype(X)
+    largest = np.abs(values).max(initial=0.0)
+    if largest > np.finfo(dtype).max:
+        raise ValueError(
+            f"The embedding reaches as far as {largest:.3g}, which {dtype} does not hold; pass X "
+            "as float64, or use a larger unit."
+        )
+    return values.astype(dtype, copy=False)
