@@ -238,9 +238,8 @@ class NeighborIndex:
     def _device(self):
         if self.device is None:
             return "cpu"
-        from skmde._utils.device import (
-            resolve_device,
-        )  # imports torch, which no other algorithm needs
+        # Imported here because only this algorithm needs torch.
+        from skmde._utils.device import resolve_device
 
         return str(resolve_device(self.device))
 

@@ -1,7 +1,7 @@
 """Approximate Euclidean neighbours by faiss's inverted lists (an optional dependency).
 
 faiss finds several times as many candidates as wanted, in the space of the leading principal
-components. The neighbours are then chosen by the distances in all features. This is the faiss index
+directions. The neighbours are then chosen by the distances in all features. This is the faiss index
 ``PCA64,IVF256,Flat,Refine(Flat)``, assembled here for two reasons: the rows are not stored twice,
 and the projected rows are rounded to a grid. The rounding removes the last bits of the BLAS sums,
 which depend on the number of threads, so that all runs give identical results.
