@@ -923,8 +923,8 @@ def test_errors_name_the_fact_the_value_and_the_remedy(params, message):
             "nothing to preserve.*10 pairs have no",
         ),
         (sp.csr_array((5, 5)), {"metric": "precomputed"}, "nothing to preserve"),
-        (sp.csr_array((5, 5)), {"metric": "graph"}, "no edge that joins two"),
-        (np.zeros((5, 5)), {"metric": "graph"}, "no edge that joins two.*sparse"),
+        (sp.csr_array((5, 5)), {"metric": "graph"}, "no edge between two"),
+        (np.zeros((5, 5)), {"metric": "graph"}, "no edge between two.*sparse"),
         (GRID, {"metric": "graph", "max_path_length": 0.5}, "raise max_path_length"),
     ],
 )
@@ -1097,5 +1097,5 @@ def test_unseen_rows_among_parts_without_a_pair_between_them(metric, max_anchors
 
 
 def test_parameters_that_a_metric_of_pynndescent_does_not_have():
-    with pytest.raises(ValueError, match=r"metric='hellinger' cannot be had .*'foo': 1"):
+    with pytest.raises(ValueError, match=r"metric='hellinger' cannot be computed .*'foo': 1"):
         fit(np.abs(X100), metric="hellinger", metric_params={"foo": 1})

@@ -1,16 +1,17 @@
-"""Breadth-first search from 64 sources at once, one bit each.
+"""Breadth-first search from 64 sources at once, one bit for each source.
 
-The sources of a batch share every look at an edge: the set of sources that have reached a node is
-one 64-bit word, and a level of the search is an OR of words over edges (Then et al., "The more the
-merrier: efficient multi-source graph traversal", VLDB 2014). A small frontier is pushed along its
-edges; from a large one, the nodes that some source has not reached yet pull, and are done with
-once their word is full.
+The set of sources that have reached a node is one 64-bit word. A level of the search is an OR of
+words over edges, so one read of an edge serves all sources of a batch (Then et al., "The more the
+merrier: efficient multi-source graph traversal", VLDB 2014). From a small frontier, each level is
+pushed: frontier nodes pass their words to their neighbours. From a large frontier, it is pulled:
+nodes with missing bits collect the words of their neighbours, until no bit is missing.
 
-Nodes are renumbered: components one after the other, each in the order of a breadth-first search
-from its node of highest degree, neighbours of high degree first. The sources of a batch are then
-near each other, so their frontiers coincide, and what is read together lies together.
+Nodes are renumbered by connected component. Within a component, they are in the order of a
+breadth-first search from its node of highest degree, which visits neighbours of high degree first.
+So the sources of a batch are near each other and share most of their frontiers, and nodes that are
+read together are close in memory.
 
-A batch's outcome depends on neither the other batches nor the threads. Levels count edges.
+The result of a batch depends on neither the other batches nor the threads. Levels count edges.
 """
 
 from __future__ import annotations
@@ -21,22 +22,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._utils.jit import jit
-from skmde._utils.random import splitmix64
+from skmde.preprocessing.graphs.pair_priorities import KEEP_ALL, priority
 
-__all__ = ["BATCH", "KEEP_ALL", "Searcher", "priorities"]
+__all__ = ["BATCH", "Searcher"]
 
 BATCH = 64
-KEEP_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
-_PUSH_COST = 3  # of pushing along one edge, where pulling along one costs 1
+_PUSH_COST = 3  # cost of pushing along one edge, relative to pulling along one edge
 
-# Multiplying a power of two by this number puts a different value into the top six bits for each.
+# The top six bits of the product of this number and a power of two identify the power.
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _BIT = np.argsort([(0x03F79D71B4CB0A89 << bit) % (1 << 64) >> 58 for bit in range(64)])
 
-# Coordinates of the counters of a search
+# Indices of the counters of a search
 _REACHED, _OPEN, _WORK, _LEFT = range(4)
 
 
@@ -46,14 +46,14 @@ class Searcher:
     Parameters
     ----------
     adjacency : csr_array of shape (n, n)
-        Symmetric, with sorted indices. Only what is stored matters, not its value.
+        Symmetric, with sorted indices. Each stored entry is an edge; the values are ignored.
     length : float
-        Of every edge.
+        Length of every edge.
 
     Notes
     -----
-    A batch is an array out of :meth:`batches`. Different ones may be searched from at the same
-    time, each source belongs to one, and results are written where its own pairs belong.
+    A batch is an array that :meth:`batches` returns. Each source belongs to one batch, and a search
+    writes only the results of its own sources. So several threads may search at the same time.
     """
 
     def __init__(self, adjacency, length):
@@ -74,7 +74,7 @@ class Searcher:
         self._spaces = []
 
     def batches(self, sources):
-        """Cut sources, in any order, into batches of sources that are near each other."""
+        """Divide sources into batches of sources that are near each other in the graph."""
         ranks = np.sort(self._rank[sources])
         return [ranks[start : start + BATCH] for start in range(0, len(ranks), BATCH)]
 
@@ -87,40 +87,40 @@ class Searcher:
         starts : (n + 1,) int64 array
             Pairs ``starts[i]:starts[i + 1]`` have source i.
         edges : (p, 2) int32 array
-            Each in one component.
+            The pairs. The two nodes of a pair are in the same component.
         out : (p,) float array
-            Filled where the source is one of the batch.
+            Lengths. Only the pairs of the batch's sources are written.
         """
         with self._space() as space:
             search = self._graph, space, batch, self._range(batch), self._label
             _sampled(*search, self._rank, starts, edges, self.length, out)
 
     def every(self, batch, starts, position, out):
-        """Path lengths of all pairs ``i < j`` that have a path.
+        """Path lengths of all reachable pairs ``i < j``.
 
         Parameters
         ----------
         batch : (s,) int32 array
         starts : (n + 1,) int64 array
-            Where the pairs of each source i begin.
+            The pairs of source i begin at ``starts[i]``, with j in ascending order.
         position : (n,) int array
-            Of a node among those of its component, in ascending order.
+            Rank of each node among the nodes of its component.
         out : (p,) float array
-            Filled where i is one of the batch's sources; j in ascending order.
+            Lengths. Only the pairs of the batch's sources are written.
         """
         with self._space() as space:
             search = self._graph, space, batch, self._range(batch), self._label
             _every(*search, starts, position, self.length, out)
 
     def within(self, batch, max_level, keys, threshold, dtype):
-        """Pairs ``i < j`` of at most some level, if their priority is not above a threshold.
+        """Pairs ``i < j`` at most `max_level` edges apart, with priorities up to `threshold`.
 
         Parameters
         ----------
         batch : (s,) int32 array
         max_level : int
         keys : (2,) uint64 array
-            See :func:`priorities`.
+            See :func:`~skmde.preprocessing.graphs.pair_priorities.priorities`.
         threshold : uint64
         dtype : numpy.dtype
 
@@ -130,7 +130,7 @@ class Searcher:
         counts : (s,) int64 array
             Number of pairs of each source.
         targets : (p,) int32 array
-            Source after source, ascending.
+            Grouped by source, ascending within a source.
         lengths : (p,) array of type `dtype`
         """
         sources = self._label[batch]
@@ -146,13 +146,13 @@ class Searcher:
         return sources, counts, targets, lengths
 
     def _range(self, batch):
-        """The nodes of the batch's components, which are consecutive, and those in between."""
+        """A range of nodes that covers the components of the batch's sources."""
         ends = np.searchsorted(self._component_starts, batch[[0, -1]], side="right")
         return int(self._component_starts[ends[0] - 1]), int(self._component_starts[ends[1]])
 
     @contextlib.contextmanager
     def _space(self):
-        """Scratch memory that no other thread uses, the first three arrays all zeros."""
+        """Scratch memory for one thread. Its first three arrays contain zeros."""
         try:
             space = self._spaces.pop()
         except IndexError:
@@ -161,7 +161,7 @@ class Searcher:
             lists = [np.empty(n, np.int32) for _ in range(4)]
             space = (*words, *lists, np.zeros(4, np.int64))
         yield space
-        self._spaces.append(space)  # not after an error: it may be dirty
+        self._spaces.append(space)  # after an error it is dropped: its arrays may not be zero
 
 
 def _permuted(matrix, order):
@@ -172,7 +172,7 @@ def _permuted(matrix, order):
 
 @jit()
 def _visit(indptr, indices):
-    """Nodes in breadth-first order, roots in order of their number; where components start."""
+    """Nodes in breadth-first order, and the start of each component in that order."""
     n = len(indptr) - 1
     order = np.empty(n, np.int64)
     starts = np.empty(n + 1, np.int64)
@@ -201,7 +201,7 @@ def _visit(indptr, indices):
 
 @jit()
 def _begin(graph, space, batch, nodes):
-    """Put the sources on the frontier; their number."""
+    """Make the sources the frontier, and return their number."""
     indptr, _ = graph
     seen, front, _, queue, _, reached, _, counters = space
     low, high = nodes
@@ -223,9 +223,9 @@ def _begin(graph, space, batch, nodes):
 
 @jit()
 def _advance(graph, space, batch, nodes, front, fresh, queue, n_queue, found):
-    """One level: from the frontier `queue`, with bits `front`, to `found` and `fresh`.
+    """Search one level, from frontier `queue` with words `front` to `found` with words `fresh`.
 
-    Returns the number of nodes found. `front` is left all zeros.
+    Returns the number of nodes found. Resets `front` to zeros.
     """
     indptr, indices = graph
     seen, _, _, _, _, reached, still_open, counters = space
@@ -295,7 +295,7 @@ def _advance(graph, space, batch, nodes, front, fresh, queue, n_queue, found):
 
 @jit()
 def _finish(space, nodes, front, queue, n_queue):
-    """Leave the space as it was: zeros."""
+    """Reset the scratch memory to zeros."""
     seen, _, _, _, _, reached, _, counters = space
     low, high = nodes
     for q in range(n_queue):
@@ -368,7 +368,7 @@ def _every(graph, space, batch, nodes, label, starts, position, length, out):
 
 @jit()
 def _found(graph, space, batch, nodes, label, max_level):
-    """Which nodes were found at which levels, by which sources; a node may be there repeatedly."""
+    """Nodes, levels and words: one entry for a node and each level at which sources find it."""
     _, front, fresh, queue, found, _, _, _ = space
     targets = np.empty(256, np.int32)
     levels = np.empty(256, np.int32)
@@ -396,10 +396,10 @@ def _found(graph, space, batch, nodes, label, max_level):
 
 @jit()
 def _select(sources, order, nodes, bits, keys, threshold):
-    """Clear the bits of pairs that are not wanted; the number of pairs left, by source."""
+    """Clear the bits of unwanted pairs, and return the number of pairs left for each source."""
     counts = np.zeros(len(sources), np.int64)
     ascending = np.argsort(sources)
-    smaller = _ZERO  # sources below the node, as bits
+    smaller = _ZERO  # one bit for each source whose index is below the node's
     n_smaller = 0
     for k in order:
         j = nodes[k]
@@ -412,7 +412,7 @@ def _select(sources, order, nodes, bits, keys, threshold):
             lowest = rest & (~rest + _ONE)
             rest ^= lowest
             at = _BIT[(lowest * _DE_BRUIJN) >> np.uint64(58)]
-            if threshold == KEEP_ALL or _priority(sources[at], j, keys) <= threshold:
+            if threshold == KEEP_ALL or priority(sources[at], j, keys) <= threshold:
                 counts[at] += 1
             else:
                 bits[k] ^= lowest
@@ -421,7 +421,7 @@ def _select(sources, order, nodes, bits, keys, threshold):
 
 @jit()
 def _list(starts, order, nodes, levels, bits, length, targets, lengths):
-    """Write the pairs of each source from its place in `starts` on, which is overwritten."""
+    """Write the pairs of source s from ``starts[s]`` on. Overwrites `starts`."""
     for k in order:
         rest = bits[k]
         while rest != _ZERO:
@@ -438,32 +438,3 @@ def _doubled(values):
     longer = np.empty(2 * len(values), values.dtype)
     longer[: len(values)] = values
     return longer
-
-
-@jit()
-def _priority(i, j, keys):
-    pair = np.uint64(i) << np.uint64(32) | np.uint64(j)
-    return splitmix64(splitmix64(pair + keys[0]) + keys[1])
-
-
-@jit()
-def priorities(sources, targets, keys):
-    """A random-looking 64-bit number for each pair, different for different pairs.
-
-    The pairs with the smallest numbers, out of any set, are a uniform sample of it, and do not
-    depend on the order in which the pairs are met.
-
-    Parameters
-    ----------
-    sources, targets : (p,) int32 arrays
-    keys : (2,) uint64 array
-        The seed.
-
-    Returns
-    -------
-    numbers : (p,) uint64 array
-    """
-    numbers = np.empty(len(sources), np.uint64)
-    for k in range(len(sources)):
-        numbers[k] = _priority(sources[k], targets[k], keys)
-    return numbers

@@ -1,4 +1,4 @@
-"""Components of a graph, and placing embeddings of several components side by side."""
+"""Connected components of a graph, and a layout that puts their embeddings side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def connected_components(graph):
     -------
     n_components : int
     labels : ndarray of shape (n,), int32
-        The component of each vertex; components are numbered by their first vertex.
+        The component of each node. Components are numbered in the order of their first nodes.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def connected_components(graph):
         (np.ones(len(graph.indices), np.int8), graph.indices, graph.indptr), shape=graph.shape
     )
     n = graph.shape[0]
-    # a search from one vertex takes a fifth of the time of all labels, and is often enough
+    # Most graphs are connected, and one search shows that in a fifth of the time of labelling.
     if n and len(sp.csgraph.breadth_first_order(stored, 0, return_predecessors=False)) == n:
         return 1, np.zeros(n, np.int32)
     n_components, labels = sp.csgraph.connected_components(stored, directed=False)
@@ -46,30 +46,32 @@ def connected_components(graph):
 
 
 def pack_components(X, labels, *, gap=0.5, rescale=True):
-    """Place components, each laid out in a frame of its own, side by side without overlap.
+    """Arrange separately embedded components side by side, without overlap.
 
-    Every component is centred and scaled so that it takes room in proportion to its number of
-    vertices: its root mean square distance from its mean becomes ``size ** (1 / m)``, with
-    ``m = min(n_columns, 2)``. The boxes around the components, widened by a gap, are then put on
-    shelves in the first two columns, the tallest first, to fill about a square. With one column
-    they follow one another on the line. The result depends on nothing but the arguments.
+    Each component is centred and scaled, so that its area (with one column, its length) is
+    proportional to its number of nodes: its root mean square distance from its mean becomes
+    ``size ** (1 / m)``, with ``m = min(n_columns, 2)``. Each component gets a bounding box with a
+    margin. In the first two columns, the boxes are packed in horizontal rows, the tallest box
+    first, to fill about a square. With one column, the boxes follow each other on the line. The
+    result is deterministic.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_columns), float
-        Layouts.
+        Embeddings of the components.
     labels : ndarray of shape (n,), int
-        The component of each row, from 0 on.
+        The component of each row, numbered from 0.
     gap : float, default=0.5
-        Half the free room between two components, in units in which a component of one vertex
-        has size 1; or, if their sizes are kept, that of the largest component is 1.
+        Half the free space between two components. The unit is the size of a component of one
+        node. With ``rescale=False``, the unit is the root mean square radius of the largest
+        component.
     rescale : bool, default=True
-        False keeps the size of every component.
+        False keeps the size of each component.
 
     Returns
     -------
     X : ndarray of shape (n, n_columns)
-        A new array with column means 0; of the same type.
+        A new array of the same type, with column means 0.
 
     Examples
     --------
@@ -112,7 +114,7 @@ def pack_components(X, labels, *, gap=0.5, rescale=True):
 
 
 def _shelves(boxes):
-    """Lower corners of boxes set on shelves, the tallest first."""
+    """Lower corners of boxes that are packed in rows (shelves), the tallest box first."""
     n, plane = boxes.shape
     corners = np.zeros((n, plane))
     if plane == 1:

@@ -1,4 +1,4 @@
-"""Lengths of the shortest paths from a few nodes to all others."""
+"""Lengths of shortest paths from a few nodes to all nodes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["path_lengths"]
 
 
 def path_lengths(adjacency, sources, n_jobs=None):
-    """Lengths of the shortest paths from some nodes to all.
+    """Lengths of shortest paths from some nodes to all nodes.
 
     Parameters
     ----------
     adjacency : csr_array of shape (n, n)
         As :func:`~skmde.preprocessing.graphs.adjacency.as_adjacency` returns it.
     sources : ndarray of shape (L,), int
-        Different nodes.
+        Distinct nodes.
     n_jobs : int, default=None
-        Limit on the threads, where all edges are of one length.
+        Maximum number of threads. Ignored unless all edges have the same length.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def path_lengths(adjacency, sources, n_jobs=None):
     asked = np.zeros(n, np.int64)
     asked[sources] = n
     starts = np.concatenate([[0], np.cumsum(asked)])
-    edges = np.zeros((len(sources) * n, 2), np.int32)  # a search reads the targets only
+    edges = np.zeros((len(sources) * n, 2), np.int32)  # a search reads only the targets
     edges[:, 1] = np.tile(np.arange(n, dtype=np.int32), len(sources))
     found = np.full(len(edges), np.inf)
     run_pieces(
@@ -45,6 +45,7 @@ def path_lengths(adjacency, sources, n_jobs=None):
         count_threads(n_jobs),
     )
     lengths = np.empty((len(sources), n))
-    lengths[np.argsort(sources)] = found.reshape(len(sources), n)  # they are in order of nodes
+    # `found` is in the order of the source nodes
+    lengths[np.argsort(sources)] = found.reshape(len(sources), n)
     lengths[np.arange(len(sources)), sources] = 0.0
     return lengths

@@ -1,8 +1,8 @@
-"""Pairs of nodes that have a path: their numbers, and uniform samples of them.
+"""Reachable pairs of nodes (pairs that a path joins): their numbers, and uniform samples of them.
 
-Without a limit on the length, the pairs and so a sample of them are known before any search. With
-one, a pair is known when it is found; then each has a random priority, and those of highest
-priority so far are kept.
+Without a limit on the length, the reachable pairs follow from the connected components, so a
+sample is drawn before any search. With a limit, a pair is known only when a search finds it. Then
+each pair has a random priority, and the pairs of highest priority so far are kept.
 """
 
 from __future__ import annotations
@@ -11,21 +11,22 @@ import threading
 
 import numpy as np
 
-from skmde.preprocessing.graphs.breadth_first import KEEP_ALL, priorities
 from skmde.preprocessing.graphs.components import connected_components
+from skmde.preprocessing.graphs.pair_priorities import KEEP_ALL, priorities
 
 __all__ = ["Kept", "Numbering"]
 
-_SURPLUS = 1.25  # pairs held before those of low priority are dropped, relative to those wanted
-_SLACK = 1 << 16  # so many more pairs may be held in any case
-_BLOCK = 1 << 18  # pairs worked on at once
+# Pairs of low priority are dropped when more than _SURPLUS * wanted + _SLACK pairs are held.
+_SURPLUS = 1.25
+_SLACK = 1 << 16
+_BLOCK = 1 << 18  # pairs processed at once
 
 
 class Numbering:
-    """The pairs that have a path, numbered in the order of (i, j).
+    """The reachable pairs, numbered in the order of (i, j).
 
-    ``starts[i]`` is the number of source i's first pair, ``starts[n]`` that of all pairs;
-    ``position[i]`` the place of node i among those of its component.
+    ``starts[i]`` is the number of the first pair of source i, and ``starts[n]`` is the count of
+    all pairs. ``position[i]`` is the rank of node i among the nodes of its component.
     """
 
     def __init__(self, adjacency):
@@ -41,7 +42,7 @@ class Numbering:
         self.sources = np.flatnonzero(partners).astype(np.int32)
 
     def pairs(self, numbers):
-        """Pairs of given numbers, sorted, and where each source's begin. Overwrites `numbers`."""
+        """Pairs with given sorted numbers, and the start of each source. Overwrites `numbers`."""
         bounds = np.searchsorted(numbers, self.starts)
         counts = np.diff(bounds)
         edges = np.empty((len(numbers), 2), np.int32)
@@ -52,11 +53,11 @@ class Numbering:
 
 
 class Kept:
-    """Pairs of highest priority among those added: the smallest :func:`priorities`.
+    """The `wanted` pairs of highest priority (smallest :func:`priorities`) among those added.
 
-    With `wanted`, at most some more than so many are held. The set in the end depends on which
-    pairs were added, not on when. Pairs lie source after source, in the order added, in one large
-    array: many small ones would leave their memory in pieces that the system does not get back.
+    ``wanted=None`` keeps all pairs. The result depends on which pairs were added, not on their
+    order. The pairs are stored by source, in the order in which they were added, in one large
+    array: many small arrays would fragment the memory, and it would not return to the system.
     """
 
     def __init__(self, wanted, rng, dtype):
@@ -65,14 +66,14 @@ class Kept:
         self.dtype = dtype
         self._wanted = wanted
         self._most = np.inf if wanted is None else int(_SURPLUS * wanted) + _SLACK
-        self._rows = [(np.empty(0, np.int32), np.empty(0, np.int64))]  # sources and their counts
+        self._rows = [(np.empty(0, np.int32), np.empty(0, np.int64))]  # (sources, counts)
         self._targets = np.empty(_SLACK, np.int32)
         self._lengths = np.empty(_SLACK, dtype)
         self._size = 0
         self._lock = threading.Lock()
 
     def add(self, sources, counts, targets, lengths):
-        """Add pairs, source after source. Of those above the threshold none is needed."""
+        """Add pairs, grouped by source. Pairs above the threshold may be left out."""
         with self._lock:
             start, self._size = self._size, self._size + len(targets)
             if self._size > len(self._targets):
@@ -85,7 +86,7 @@ class Kept:
                 self._shrink()
 
     def finish(self, n):
-        """Edges, sorted, and distances."""
+        """Sorted edges and their distances."""
         if self._wanted is not None and self._size > self._wanted:
             self._shrink()
         edges = np.empty((self._size, 2), np.int32)
@@ -102,7 +103,7 @@ class Kept:
         return edges, distances
 
     def _shrink(self):
-        """Lower the threshold to what exactly `wanted` pairs meet, and drop the others."""
+        """Lower the threshold so that exactly `wanted` pairs meet it, and drop the others."""
         sources, counts = self._merged_rows()
 
         def numbers():
@@ -113,7 +114,7 @@ class Kept:
         shift = np.uint64(max(0, int(self.threshold).bit_length() - 12))
         tally = np.zeros(4097, np.int64)
         for _, _, part in numbers():
-            # above the threshold there may be pairs of searches that began with an older one
+            # A search that began under an older threshold may have added pairs above this one.
             bins = np.minimum(part >> shift, np.uint64(4096)).astype(np.int64)
             tally += np.bincount(bins, minlength=4097)
         ends = np.cumsum(tally)
@@ -142,7 +143,7 @@ class Kept:
 
 
 def _lengthened(values, used, size):
-    """A copy of the first `used` values that has room for `size` and some more."""
+    """A copy of the first `used` values, with room for more than `size` values."""
     longer = np.empty(int(_SURPLUS * size), values.dtype)
     longer[:used] = values[:used]
     return longer

@@ -1,15 +1,16 @@
-"""Graph distances: lengths of shortest paths, of all pairs of nodes or of some.
+"""Graph distances: lengths of shortest paths between all pairs of nodes, or between some of them.
 
-A pair ``i < j`` is searched for from its source i. Pairs that have a path are numbered in the
-order of (i, j): source after source, and each source's partners, the later nodes of its
-component, in ascending order. So the number of such pairs, and a uniform sample of them, are
-known before any search, and no table of all pairs is ever made. Only with a limit on the length
-is the number of pairs unknown until the end; then each pair has a random priority, and those of
-highest priority so far are kept.
+The path of a pair ``i < j`` is found by the search from node i, the source of the pair. Pairs that
+a path joins (reachable pairs) are numbered in the order of (i, j). The partners of a source are the
+later nodes of its connected component. So the number of reachable pairs is known before any search,
+and a uniform sample of them can be drawn without a table of all pairs. With a limit on the length,
+the number of pairs is known only after the search. Then each pair has a random priority, and the
+pairs of highest priority so far are kept.
 
-Where all edges have the same length, the search is breadth-first (:mod:`._bfs`), shared out to
-threads; otherwise it is scipy's Dijkstra, shared out by joblib. Lengths are in the units of the
-edges (monograph, section 4.3.2).
+If all edges have the same length, the search is breadth-first
+(:mod:`~skmde.preprocessing.graphs.breadth_first`) and runs on threads. Otherwise it is scipy's
+Dijkstra and runs on joblib's workers. Lengths are in the units of the edges (monograph,
+section 4.3.2).
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ from skmde._utils.random import distinct_integers, private_generator
 from skmde._utils.threads import count_threads, run_pieces
 from skmde._utils.workers import end_with
 from skmde.preprocessing.graphs.adjacency import as_adjacency, is_unweighted
-from skmde.preprocessing.graphs.breadth_first import KEEP_ALL, Searcher, priorities
+from skmde.preprocessing.graphs.breadth_first import Searcher
+from skmde.preprocessing.graphs.pair_priorities import KEEP_ALL, priorities
 from skmde.preprocessing.graphs.reachable_pairs import Kept, Numbering
 
 __all__ = ["ShortestPaths", "shortest_paths"]
 
-_TABLE_BYTES = 1 << 24  # of the distances of a chunk of sources to all nodes
-_CHUNK = 128  # sources, at most: enough chunks to share out
+_TABLE_BYTES = 1 << 24  # limit for the table of distances from a chunk of sources to all nodes
+_CHUNK = 128  # maximum number of sources in a chunk, so that there are chunks for all workers
 
 
 class ShortestPaths(NamedTuple):
@@ -44,12 +46,12 @@ class ShortestPaths(NamedTuple):
     Attributes
     ----------
     edges : ndarray of shape (p, 2), int32, or None
-        Pairs ``i < j``, sorted by (i, j). None if every pair of nodes is there; they are then in
-        the order of :func:`skmde.preprocessing.all_edges`.
+        Pairs ``i < j``, sorted by (i, j). None means all pairs of nodes, in the order of
+        :func:`skmde.preprocessing.all_edges`.
     distances : ndarray of shape (p,), float
         Lengths, in the units of the graph's edges.
     n_unreachable : int
-        Number of pairs of nodes that no path joins; they are left out.
+        Number of pairs of nodes that no path joins. `edges` does not contain them.
     """
 
     edges: np.ndarray | None
@@ -72,35 +74,37 @@ def shortest_paths(
     Parameters
     ----------
     graph : sparse or dense matrix of shape (n, n), or networkx graph
-        Lengths of edges. What a sparse matrix stores is an edge, zeros included; in a dense one,
-        zero means no edge. Infinity always does. An edge in one direction is an edge. A networkx
-        edge's length is its "weight", 1 by default.
+        Lengths of the edges. Each entry that a sparse matrix stores is an edge, zeros included.
+        In a dense matrix, zero means no edge. Infinity means no edge in both. An entry in one
+        direction is enough for an edge. The length of a networkx edge is its "weight" attribute,
+        1 by default.
     max_length : float, default=None
-        Pairs farther apart are left out.
+        Maximum length of a path. Pairs with a longer shortest path are left out.
     max_pairs : int, default=None
-        If there are more pairs, so many are kept, uniformly at random, without replacement.
+        Maximum number of pairs. If there are more, `max_pairs` pairs are sampled, uniformly and
+        without replacement.
     random_state : int, RandomState, Generator or None, default=None
-        Chooses the pairs.
+        Seed or generator of the sample.
     n_jobs : int, default=None
-        If all edges have the same length, an upper limit on the number of threads, by default
-        torch's number. Otherwise the number of joblib's workers, by default 1 or what
-        :func:`joblib.parallel_config` says.
+        If all edges have the same length: the maximum number of threads, by default the number
+        that torch uses. Otherwise: the number of joblib's workers, by default 1 or the number set
+        by :func:`joblib.parallel_config`.
     verbose : int, default=0
         1 shows the progress over the sources.
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
-        Of the distances.
+        Type of the distances.
 
     Returns
     -------
     paths : ShortestPaths
-        ``edges``, ``distances`` and ``n_unreachable``. The same for any number of jobs.
+        ``edges``, ``distances`` and ``n_unreachable``. They do not depend on `n_jobs`.
 
     Raises
     ------
     ValueError
-        If the graph has no edge; if its matrix is not square or a length is negative, NaN or so
-        large that a path's may overflow; if `max_length` is not positive, or `max_pairs` is not a
-        positive integer.
+        If the graph has no edge; if its matrix is not square; if a length is negative, NaN or so
+        large that the length of a path may overflow; if `max_length` is not positive; or if
+        `max_pairs` is not a positive integer.
 
     Warns
     -----
@@ -133,14 +137,15 @@ def shortest_paths(
     n = adjacency.shape[0]
     if adjacency.nnz == 0:
         raise ValueError(
-            f"The graph has {n} nodes and no edge that joins two of them, so there is no path. "
-            "Are its edges zeros of a dense matrix? Then pass a sparse one that stores them."
+            f"The graph has {n} nodes and no edge between two of them, so it has no path. In a "
+            "dense matrix, zero means no edge: to give edges of length 0, pass a sparse matrix "
+            "that stores the zeros."
         )
     longest = adjacency.data.max()
     if longest > np.finfo(dtype).max / n:
         raise ValueError(
-            f"The longest edge has length {longest:.3g}, so a path along {n} nodes may be too long "
-            f"for {dtype}. Divide the lengths by {longest:.3g}."
+            f"The longest edge has length {longest:.3g}, so the length of a path along {n} nodes "
+            f"may overflow {dtype}. Divide all lengths by {longest:.3g}."
         )
     numbering = Numbering(adjacency)
     n_pairs = n * (n - 1) // 2
@@ -188,7 +193,7 @@ def _checked_pairs(max_pairs):
 
 
 class _BreadthFirst:
-    """Searches of a graph whose edges all have the same length, by threads."""
+    """Searches on threads, for a graph whose edges all have the same length."""
 
     def __init__(self, adjacency, n_jobs, verbose):
         self._length = float(adjacency.data[0])
@@ -212,7 +217,7 @@ class _BreadthFirst:
     def within(self, numbering, limit, kept):
         most = min(limit / self._length, self._n_nodes)
         levels = int(most)
-        # the quotient is rounded; what counts is the product
+        # The quotient has a rounding error, so the products decide.
         while levels < self._n_nodes and (levels + 1) * self._length <= limit:
             levels += 1
         while levels * self._length > limit:
@@ -235,7 +240,7 @@ class _BreadthFirst:
 
 
 class _Dijkstra:
-    """Searches of a graph whose edges differ in length, by joblib's workers."""
+    """Searches on joblib's workers, for a graph whose edges differ in length."""
 
     def __init__(self, adjacency, n_jobs, verbose):
         self._adjacency = adjacency
@@ -282,7 +287,7 @@ class _Dijkstra:
         return [sources[k : k + size] for k in range(0, len(sources), size)]
 
     def _results(self, tasks, chunks):
-        """Pairs of a chunk and its result, as they come in order."""
+        """Yield each chunk with its result, in the order of the chunks."""
         shared = min(effective_n_jobs(self._n_jobs), len(chunks)) > 1
         n_jobs = self._n_jobs if shared else 1
         results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
@@ -293,14 +298,14 @@ class _Dijkstra:
 
 
 def _look_up(caller, adjacency, sources, counts, targets):
-    """Lengths from each source to its `counts` targets."""
+    """Path lengths from each source to its targets, ``counts[k]`` of them for source k."""
     end_with(caller)
     table = dijkstra(adjacency, directed=True, indices=sources)
     return table[np.repeat(np.arange(len(sources)), counts), targets]
 
 
 def _select(caller, adjacency, sources, limit, keys, threshold):
-    """Counts, targets ``j > i`` and lengths of each source's pairs of sufficient priority."""
+    """Counts, targets ``j > i`` and lengths of the pairs whose priority meets the threshold."""
     end_with(caller)
     table = dijkstra(adjacency, directed=True, indices=sources, limit=limit)
     rows, targets = np.nonzero(np.isfinite(table) & (np.arange(len(table[0])) > sources[:, None]))
@@ -313,12 +318,12 @@ def _select(caller, adjacency, sources, limit, keys, threshold):
 
 @contextlib.contextmanager
 def _progress(verbose, n_sources):
-    """A function to call with the number of sources done; threads may.
+    """Yield a thread-safe function that reports a number of finished sources.
 
-    The bar is tqdm's. Without tqdm (the ``progress`` extra) a line is written to stderr after
+    It updates a tqdm bar. Without tqdm (the ``progress`` extra) it writes a line to stderr after
     every tenth of the sources.
     """
-    if not verbose or sys.stderr is None:  # as in a process without a console
+    if not verbose or sys.stderr is None:  # stderr is None in a process without a console
         yield lambda count: None
         return
     lock = threading.Lock()

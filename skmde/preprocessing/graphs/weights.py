@@ -1,10 +1,10 @@
-"""From tables of neighbours to the weighted graph whose edges attract.
+"""From neighbours tables to the weighted graph of the attractive edges.
 
 A graph is a symmetric ``csr_array`` of shape (n, n), float32, with sorted indices and no
 diagonal. Two rules give an edge its weight (monograph, section 4.2):
 
-    mutual      2 if each of the two is a neighbour of the other, 1 if only one is
-    gaussian    exp(-(delta / sigma)^2) of their distance delta
+    mutual      2 if each of the two items is a neighbour of the other, 1 if only one is
+    gaussian    exp(-(delta / sigma)^2), where delta is the distance of the two items
 
 `edges_from_graph` lists each edge once.
 """
@@ -18,21 +18,22 @@ __all__ = ["edges_from_graph", "neighbor_graph"]
 
 
 def neighbor_graph(indices, distances, *, rule="mutual", sigma=None, threshold=None):
-    """The symmetric weighted graph of a table of neighbours.
+    """The symmetric weighted graph of a neighbours table.
 
     Parameters
     ----------
     indices : ndarray of shape (n, k), int
-        Neighbours of each item, -1 for none. An item's own index is ignored.
+        Neighbours of each item, -1 for a missing entry. An item's own index is ignored.
     distances : ndarray of shape (n, k), float
-        Their distances, infinity for none. The "mutual" rule uses only whether they are finite.
+        Distances of the neighbours, infinity for a missing entry. The "mutual" rule only uses
+        whether they are finite.
     rule : {"mutual", "gaussian"}, default="mutual"
-        How an edge gets its weight.
+        The rule for the weights of the edges.
     sigma : float, default=None
         Length scale of the "gaussian" rule, in the units of `distances`; the median of the
         distances by default.
     threshold : float, default=None
-        Edges whose weight is below are left out.
+        Edges with a weight below `threshold` are left out.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def neighbor_graph(indices, distances, *, rule="mutual", sigma=None, threshold=N
     graph = there + back if rule == "mutual" else there.maximum(back)
     if threshold is not None:
         graph.data[graph.data < threshold] = 0
-    graph.eliminate_zeros()  # weights of 0, not distances of 0
+    graph.eliminate_zeros()  # entries are weights here: a distance of 0 has a positive weight
     graph.sort_indices()
     return graph
 
@@ -91,7 +92,7 @@ def _gaussian(distances, sigma):
 
 
 def edges_from_graph(graph):
-    """The edges of a symmetric graph, each once.
+    """The edges of a symmetric graph, each listed once.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def edges_from_graph(graph):
     edges : ndarray of shape (p, 2), int32
         Pairs ``i < j``, sorted by (i, j).
     weights : ndarray of shape (p,)
-        Their entries in `graph`.
+        Weights of the edges in `graph`.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Nearest neighbours: one index, several ways to search."""
+"""Nearest neighbours: one index with several search algorithms."""

@@ -1,8 +1,9 @@
-"""Rows without a direction among rows that have one.
+"""Searches under the cosine and correlation metrics, for data with zero rows.
 
-Cosine and correlation distances are found as Euclidean distances of rows of length 1. A zero
-row has no such form; it is at distance 1 from every other row, zero or not. So the search runs
-over the other rows, and the zero rows are merged into its answers here.
+Cosine and correlation distances are computed from Euclidean distances of rows of length 1. A zero
+row cannot be scaled to length 1, and has distance 1 from every other row, zero or not. So the
+search runs over the nonzero rows, and this module merges the zero rows into the results. For the
+correlation metric, the row means have been subtracted, so constant rows are zero rows.
 """
 
 from __future__ import annotations
@@ -18,15 +19,14 @@ _AT_ONE = 2.0
 
 
 class SearchWithZeroRows:
-    """A search over the rows with a direction, completed by those without.
+    """A search over nonzero rows, extended to zero rows.
 
     Parameters
     ----------
-    search : object or None
-        Searches the rows that have a direction (see `RowSearch.search`); None if there is
-        no such row.
+    search : RowSearch or None
+        Search over the nonzero rows; None if there are none.
     zero : ndarray of shape (n,), bool
-        Rows without a direction.
+        Mask of the zero rows.
     """
 
     def __init__(self, search, zero):
@@ -36,7 +36,7 @@ class SearchWithZeroRows:
         self.n = len(zero)
 
     def search_training(self, k, n_jobs):
-        """The nearest other rows of every training row."""
+        """The nearest other rows of each training row."""
         indices = np.empty((self.n, k), np.int32)
         squared = np.empty((self.n, k))
         if self.inner is not None:
@@ -53,7 +53,7 @@ class SearchWithZeroRows:
 
         has_direction = np.flatnonzero(~query_is_zero)
         if len(has_direction) and self.inner is not None:
-            position = np.full(self.n + 1, -1, np.int32)  # the last entry stands for -1
+            position = np.full(self.n + 1, -1, np.int32)  # exclude = -1 reads the last entry
             position[self.nonzero] = np.arange(len(self.nonzero), dtype=np.int32)
             own = position[exclude[has_direction]]
             found = self.inner.search(queries[has_direction], k, own, n_jobs)
@@ -67,7 +67,7 @@ class SearchWithZeroRows:
         return indices, squared
 
     def _everyone(self, exclude, k):
-        """All rows at distance 1, but for the excluded one."""
+        """The first `k` rows, at distance 1, without the excluded row of each query."""
         first = np.arange(min(k + 1, self.n), dtype=np.int32)
         indices = np.where(first == exclude[:, None], np.int32(-1), first)
         missing = max(0, k - indices.shape[1])
@@ -76,7 +76,7 @@ class SearchWithZeroRows:
         return indices[:, :k], squared[:, :k]
 
     def _complete(self, found, squared):
-        """Answers among the rows with a direction, in terms of all rows and with the zero rows."""
+        """Results among the nonzero rows, renumbered to all rows and merged with the zero rows."""
         k = found.shape[1]
         found = np.where(found >= 0, self.nonzero[found], np.int32(-1))
         shape = (len(found), len(self.zero[:k]))

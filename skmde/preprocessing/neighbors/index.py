@@ -1,4 +1,4 @@
-"""The search structure behind a table of neighbours: which search, over which rows."""
+"""The index of nearest neighbours: it chooses the search, prepares rows and converts distances."""
 
 from __future__ import annotations
 
@@ -27,16 +27,14 @@ __all__ = ["ALGORITHMS", "NeighborIndex", "check_rows"]
 
 ALGORITHMS = ("auto", *SEARCHES)
 
-# Pairs times features up to which every pair is compared: a second or two on two cores for the
-# compiled loop; the half minute that pynndescent compiles; about as long for scikit-learn's
-# distances.
-_CHEAP_EUCLIDEAN = 4e10
-_AS_SLOW_AS_COMPILING = 4e11
-_CHEAP_OTHER = 2e10
-# scikit-learn calls a Python function for each pair.
+# Limits on pairs times features up to which "auto" compares all pairs. On two cores:
+_CHEAP_EUCLIDEAN = 4e10  # the compiled loop takes a second or two
+_AS_SLOW_AS_COMPILING = 4e11  # it takes half a minute, as long as pynndescent's compilation
+_CHEAP_OTHER = 2e10  # scikit-learn's distances take about half a minute
+# Limit on pairs if scikit-learn calls a Python function for each pair.
 _CHEAP_CALLABLE = 5e6
 
-# Sparse data with at most this many entries (of both kinds) is searched as dense data.
+# Sparse data with at most this many cells, zeros included, are searched as dense data.
 _SMALL_DENSE = 1 << 25
 
 
@@ -46,15 +44,15 @@ def check_rows(X):
 
 
 def few_cells(X):
-    """Whether a sparse matrix is so small that it is faster as a dense one."""
+    """Whether a sparse matrix is so small that searching it as a dense array is faster."""
     return X.shape[0] * X.shape[1] <= _SMALL_DENSE
 
 
 class NeighborIndex:
-    """Search structure over training rows, for them and for unseen rows.
+    """Index that finds the nearest training rows of training rows and of unseen rows.
 
-    Answers do not depend on the other rows of a call, on the number of threads or on the process:
-    an index may be pickled and used elsewhere, and from several threads at once.
+    The neighbours of a row depend on neither the other rows of a call, nor the number of threads,
+    nor the process. An index may be pickled, and several threads may use it at once.
 
     Parameters
     ----------
@@ -63,21 +61,23 @@ class NeighborIndex:
     metric_params : dict, default=None
         Further arguments of the metric.
     algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
-        How to search; see :mod:`skmde.preprocessing.neighbors.search`.
+        Search algorithm; see :func:`~skmde.preprocessing.nearest_neighbors`.
     n_neighbors : int, default=15
-        How many neighbours will usually be asked for; "pynndescent" builds its graph with it.
+        Typical number of neighbours of a query. "pynndescent" builds its graph, and "faiss" chooses
+        the extent of its search, for this number.
     random_state : int, RandomState, Generator or None, default=None
         Seeds the approximate searches.
     n_jobs : int, default=None
-        Number of threads; None: as many as torch uses.
+        Number of threads. None uses as many as torch.
     device : str or torch.device, default=None
-        Where "torch" computes: a device that torch knows, or "auto" for a CUDA GPU if there is
-        one. On a CUDA device the algorithm "auto" chooses "torch" where it would be approximate.
+        Device of the "torch" algorithm: a device that torch knows, or "auto" for a CUDA GPU if
+        there is one. With a CUDA device, the algorithm "auto" chooses "torch" for dense data and
+        a Euclidean, cosine or correlation metric, unless "exact" is fast.
 
     Attributes
     ----------
     algorithm_ : str
-        The search that was chosen.
+        The chosen algorithm.
     n_samples_ : int
         Number of training rows.
 
@@ -113,7 +113,7 @@ class NeighborIndex:
         self.device = None if device is None else str(device)
 
     def fit(self, X):
-        """Build the search structure.
+        """Build the index.
 
         Parameters
         ----------
@@ -147,11 +147,12 @@ class NeighborIndex:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_queries, n_features), or None
-            None asks for the training rows, without themselves.
+            Queries. None means the training rows, each without itself.
         k : int
-            At least 1; columns beyond the number of training rows are missing entries.
+            At least 1. Columns beyond the number of training rows contain missing entries.
         exclude_self : bool, default=False
-            Row ``i`` of `X` is training row ``i`` and not its own neighbour.
+            True means that row ``i`` of `X` is training row ``i``, and leaves it out of its own
+            neighbours.
 
         Returns
         -------
@@ -190,7 +191,7 @@ class NeighborIndex:
         Returns
         -------
         indices : ndarray of shape (n_samples, k), int32
-            As wide as the row with most neighbours; -1 where there is none.
+            The largest number of neighbours of any row is k. -1 where there is no neighbour.
         distances : ndarray of shape (n_samples, k), float64
 
         Raises
@@ -201,11 +202,11 @@ class NeighborIndex:
         return within_radius(partial(self.kneighbors, None), max_distance, self.n_samples_)
 
     def _as_rows(self, X):
-        """Sparse data that is small is searched as dense data."""
+        """`X`, as a dense array if it is searched as one."""
         return X.toarray() if self._dense and sp.issparse(X) else X
 
     def _choose(self, X):
-        """Resolve "auto", and refuse a search that cannot serve the metric or the data."""
+        """The algorithm. Raise ValueError if it does not support the metric or the data."""
         n, d = X.shape
         chosen = self.algorithm
         fast = self._form is not None and self._dense
@@ -237,7 +238,8 @@ class NeighborIndex:
     def _device(self):
         if self.device is None:
             return "cpu"
-        from skmde._utils.device import resolve_device  # torch, needed by this algorithm alone
+        # Imported here because only this algorithm needs torch.
+        from skmde._utils.device import resolve_device
 
         return str(resolve_device(self.device))
 

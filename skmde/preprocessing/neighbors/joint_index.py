@@ -1,4 +1,4 @@
-"""Neighbours of rows that further ones join, without another search among the old ones."""
+"""Neighbours after rows are added, without a second search among the old rows."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["JointIndex", "joined_rows"]
 
 
 class JointIndex:
-    """Search over the rows of one index and then those of another.
+    """Search over the rows of two indexes. The rows of the second are numbered after the first's.
 
     Parameters
     ----------
     first, second : NeighborIndex
-        Indices with one metric.
+        Indexes with the same metric.
     """
 
     def __init__(self, first, second):
@@ -30,19 +30,19 @@ class JointIndex:
 
 
 def joined_rows(index, tables, X, n_neighbors, **search):
-    """Tables and index of all rows, given those of the first ones.
+    """Neighbours tables and index of all rows, given those of the first n rows.
 
     Parameters
     ----------
     index : NeighborIndex or JointIndex
-        Of the first n rows.
+        Index of the first n rows.
     tables : pair of ndarray of shape (n, k)
-        Their indices and distances.
+        Indices and distances of the neighbours of the first n rows.
     X : ndarray or sparse matrix of shape (n + q, d)
-        Those rows, and then the further ones.
+        The first n rows, followed by the added rows.
     n_neighbors : int or None
     **search : dict
-        Further arguments of :func:`~skmde.preprocessing.nearest_neighbors`, as for the
+        Other arguments of :func:`~skmde.preprocessing.nearest_neighbors`, the same as for the
         first rows.
 
     Returns
@@ -73,7 +73,7 @@ def _shifted(tables, offset):
 
 
 def _nearest(k, first, second):
-    """The k nearest of two tables for the same rows."""
+    """The k nearest neighbours of two tables for the same rows."""
     indices, distances = (np.hstack(parts) for parts in zip(first, second, strict=True))
     indices, distances = sort_rows(indices, distances)
     return indices[:, :k], distances[:, :k]

@@ -1,15 +1,15 @@
-"""What is known about metrics: which are Euclidean in disguise, and what leaves them unchanged.
+"""Properties of metrics: Euclidean form, invariance to shifts, homogeneity, boolean data.
 
-A metric of *Euclidean form* is a function of the squared Euclidean distance of suitably prepared
-rows, so the fast searches serve it:
+A metric of *Euclidean form* is a function of the squared Euclidean distance s of suitably prepared
+rows, so the fast searches support it:
 
     euclidean, l2, minkowski (p = 2)   sqrt(s)
     sqeuclidean                        s
-    cosine                             s / 2 of rows of length 1
+    cosine                             s / 2, of rows of length 1
     correlation                        the same, after subtracting each row's mean
 
-A row without a direction (all zeros; constant for correlation) is at distance 1 from every
-other row under the last two.
+Under the last two metrics, a row without a direction (all zeros; for correlation, constant) has
+distance 1 from every other row.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _BOOLEAN = frozenset(
 
 
 def euclidean_form(metric, metric_params):
-    """ "euclidean", "sqeuclidean", "cosine" or "correlation" for a metric of that form, or None."""
+    """The form ("euclidean", "sqeuclidean", "cosine", "correlation"), or None for other metrics."""
     if callable(metric):
         return None
     params = dict(metric_params or {})
@@ -58,7 +58,7 @@ def euclidean_form(metric, metric_params):
 
 
 def is_angular(form):
-    """Whether rows are scaled to length 1 first."""
+    """Whether the rows of this form are scaled to length 1."""
     return form in ("cosine", "correlation")
 
 
@@ -68,12 +68,12 @@ def is_shift_invariant(metric):
 
 
 def homogeneity(metric):
-    """The power of a factor of the data by which distances grow, or None if there is none."""
+    """The degree p of a homogeneous metric, d(c x, c y) = c^p d(x, y) for c > 0, or None."""
     return None if callable(metric) else _HOMOGENEITY.get(metric)
 
 
 def is_boolean(metric):
-    """Whether scikit-learn reads the data as true and false."""
+    """Whether scikit-learn converts the data to booleans for this metric."""
     return not callable(metric) and metric in _BOOLEAN
 
 
@@ -85,7 +85,7 @@ def from_squared(form, squared):
 
 
 def known_to_sklearn(metric):
-    """Whether `sklearn.metrics.pairwise_distances` takes the metric."""
+    """Whether `sklearn.metrics.pairwise_distances` accepts the metric."""
     if callable(metric):
         return True
     from sklearn.neighbors import VALID_METRICS
@@ -94,7 +94,7 @@ def known_to_sklearn(metric):
 
 
 def for_sklearn(metric):
-    """The metric in a form that `sklearn.metrics.pairwise_distances` takes."""
+    """The metric as a name or function that `sklearn.metrics.pairwise_distances` accepts."""
     if known_to_sklearn(metric):
         return metric
     from pynndescent.distances import named_distances
@@ -103,7 +103,7 @@ def for_sklearn(metric):
 
 
 def known_to_pynndescent(metric, sparse):
-    """Whether pynndescent can search under the metric."""
+    """Whether pynndescent supports the metric."""
     if callable(metric):
         return hasattr(metric, "py_func")
     from pynndescent.distances import named_distances
@@ -113,13 +113,13 @@ def known_to_pynndescent(metric, sparse):
 
 
 def check_metric(metric, sparse=False):
-    """Raise ValueError for a metric that neither scikit-learn nor pynndescent names.
+    """Raise ValueError if neither scikit-learn nor pynndescent has a metric of this name.
 
-    A class can be called, and is no metric: a TypeError.
+    A class is callable but is not a metric, and raises TypeError.
     """
     if inspect.isclass(metric):
         raise TypeError(
-            f"metric is the class {metric.__name__}; give a name, such as 'euclidean', or a "
+            f"metric is the class {metric.__name__}. Pass a name, such as 'euclidean', or a "
             "function of two rows that returns their distance."
         )
     if (

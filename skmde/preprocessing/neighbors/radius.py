@@ -1,4 +1,4 @@
-"""All neighbours within a radius, with a limit on the memory that they may take."""
+"""All neighbours within a radius, with a limit on the memory of their tables."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ __all__ = ["all_within", "trim", "within_radius"]
 
 _BLOCK_ENTRIES = 1 << 22
 
-# Entries of a table of neighbours, 12 bytes each, beyond which a radius is refused.
+# Maximum number of entries, of 12 bytes each, in the neighbours tables of a radius.
 _MAX_ENTRIES = 50_000_000
 
 
 def within_radius(search, max_distance, n):
-    """Tables of all other training rows within a distance.
+    """Neighbours tables of all other training rows within a distance.
 
-    The number of neighbours is doubled until no row's list is cut short, so any search will do.
+    The number of neighbours is doubled until no row has more neighbours within the distance. So any
+    search for a number of neighbours can be used.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ def within_radius(search, max_distance, n):
     Returns
     -------
     indices : ndarray of shape (n, k), int32
-        As wide as the row with most neighbours, and at least one column.
+        The largest number of neighbours of any row is k, which is at least 1.
     distances : ndarray of shape (n, k), float64
 
     Raises
@@ -49,12 +50,12 @@ def within_radius(search, max_distance, n):
 
 
 def all_within(table, max_distance):
-    """As `within_radius`, by comparing all rows: each distance is found once.
+    """Like `within_radius`, but compares all pairs of rows in one pass.
 
     Parameters
     ----------
     table : MetricDistances
-        Of the training rows.
+        Distances between the training rows.
     max_distance : float
 
     Returns
@@ -82,12 +83,12 @@ def _check_size(n, k, max_distance):
     if n * k > _MAX_ENTRIES:
         raise ValueError(
             f"Within max_distance={max_distance}, some of the {n} rows have {k} neighbours or "
-            f"more; the tables would need more than {12 * n * k / 1e9:.1f} GB. Use a smaller "
+            f"more, so the tables would need more than {12 * n * k / 1e9:.1f} GB. Use a smaller "
             "max_distance, or set n_neighbors."
         )
 
 
 def trim(indices, distances):
-    """Leave out the columns in which no row has a neighbour, but keep one column."""
+    """Remove the columns in which no row has a neighbour, but keep at least one column."""
     width = max(1, int((indices >= 0).sum(axis=1).max(initial=0)))
     return indices[:, :width], distances[:, :width]

@@ -1,19 +1,19 @@
-"""Nearest neighbours: one function, one index, several ways to search.
+"""Nearest neighbours: one function and one index, with several search algorithms.
 
-Tables of neighbours have one form throughout: `indices` (int32, -1 for none) and `distances`
-(float64, infinity for none, in the units of the data under the given metric), each row sorted by
-(distance, index). A row is never its own neighbour: it is recognised by its index, not by
+All neighbours tables have the same form: `indices` (int32, -1 for a missing entry) and `distances`
+(float64, infinity for a missing entry, in the units of the metric). Each row is sorted by
+(distance, index). A row is never its own neighbour. It is identified by its index, not by
 distance 0, so copies of a row are its neighbours.
 
-How rows are searched (`algorithm`):
+The search algorithms (`algorithm`):
 
-- "exact": every pair. A compiled loop for metrics of Euclidean form, scikit-learn's pairwise
-  distances for all others and for callables.
-- "faiss": inverted lists, for dense rows and metrics of Euclidean form, if faiss is installed;
-  about 97 of 100 neighbours.
-- "pynndescent": nearest-neighbour descent, for any metric that pynndescent names.
-- "torch": every pair by matrix products on `device`.
-- "auto": exact where that is cheap, else the fastest of the others.
+- "exact": compares all pairs, with a compiled loop for metrics of Euclidean form and scikit-learn's
+  pairwise distances for all other metrics.
+- "faiss": inverted lists, for dense rows and metrics of Euclidean form, if faiss is installed. It
+  finds about 97 % of the neighbours.
+- "pynndescent": nearest-neighbour descent, for any metric that pynndescent supports.
+- "torch": compares all pairs by matrix products on `device`.
+- "auto": "exact" where that is fast, else the fastest of the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["ALGORITHMS", "NeighborIndex", "clamp_neighbors", "nearest_neighbors"
 
 
 def clamp_neighbors(n_neighbors, n_samples):
-    """`n_neighbors`, or all other rows with one warning if there are fewer.
+    """`n_neighbors`, limited to the number of other rows, with a warning if it is larger.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def clamp_neighbors(n_neighbors, n_samples):
         raise ValueError(f"Neighbours need at least 2 samples; found {n_samples} sample.")
     if n_neighbors > n_samples - 1:
         warn(
-            f"n_neighbors={n_neighbors} is more than the other rows there are; "
+            f"n_neighbors={n_neighbors} is larger than the number of other rows; "
             f"using {n_samples - 1} (n_samples={n_samples}).",
         )
         return n_samples - 1
@@ -68,30 +68,32 @@ def nearest_neighbors(
     n_jobs=None,
     device=None,
 ):
-    """The nearest other rows of every row.
+    """The nearest other rows of each row.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Data; for ``metric="precomputed"`` distances, a graph or a pair, see
+        Data. For ``metric="precomputed"``: distances, a graph, or a pair of tables; see
         :func:`~skmde.preprocessing.precomputed_neighbors`.
     n_neighbors : int or None
-        Neighbours of each row; all other rows if there are fewer. None, with `max_distance`,
-        takes every row within that distance; None with precomputed distances takes all of them.
+        Number of neighbours of each row, limited to the number of other rows. None requires
+        `max_distance` and takes all rows within that distance. For precomputed distances, None
+        alone takes all of them.
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn or pynndescent, a function of two rows, or "precomputed".
     metric_params : dict, default=None
         Further arguments of the metric.
     algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
-        How to search; see the module's documentation.
+        Search algorithm. "exact" compares all pairs. "faiss" and "pynndescent" are approximate.
+        "torch" compares all pairs on `device`. "auto" chooses the fastest one.
     max_distance : float, default=None
         Neighbours beyond this distance (in the units of the metric) are left out.
     random_state : int, RandomState, Generator or None, default=None
         Seeds the approximate searches.
     n_jobs : int, default=None
-        Number of threads; None: as many as torch uses.
+        Number of threads. None uses as many as torch.
     device : str or torch.device, default=None
-        Where "torch" computes; see :class:`NeighborIndex`.
+        Device of the "torch" algorithm; see :class:`NeighborIndex`.
 
     Returns
     -------
@@ -100,13 +102,13 @@ def nearest_neighbors(
     distances : ndarray of shape (n_samples, k), float64
         In the units of the metric; infinity where there is no neighbour.
     index : NeighborIndex or None
-        For the neighbours of unseen rows; None for precomputed distances.
+        Finds the neighbours of unseen rows. None for precomputed distances.
 
     Raises
     ------
     ValueError
-        If the metric or the algorithm is unknown or they do not go together, or the data is
-        not finite.
+        If the metric or the algorithm is unknown, the algorithm does not support the metric or the
+        data, or the data are not finite.
 
     Warns
     -----
@@ -128,7 +130,7 @@ def nearest_neighbors(
 
         return *precomputed_neighbors(X, n_neighbors, max_distance=max_distance), None
     if n_neighbors is None and max_distance is None:
-        raise ValueError("Give n_neighbors or max_distance; both are None.")
+        raise ValueError("n_neighbors and max_distance are both None. Set at least one of them.")
     X = check_rows(X)
     k = clamp_neighbors(1 if n_neighbors is None else n_neighbors, X.shape[0])
     index = NeighborIndex(

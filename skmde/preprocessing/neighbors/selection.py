@@ -1,8 +1,8 @@
-"""Choosing and ordering neighbours: by distance, and by index where distances are equal.
+"""Selecting and sorting neighbours: by distance, then by index.
 
-Conventions of every neighbour table in this package: `indices` is int32 of shape
-``(n_queries, k)`` with -1 where there is no neighbour, `distances` is float64 with infinity
-there; rows are sorted by (distance, index), so missing entries come last.
+Each neighbours table of this package has this form: `indices` is int32 of shape
+``(n_queries, k)``, with -1 for a missing entry. `distances` is float64 of the same shape, with
+infinity for a missing entry. Rows are sorted by (distance, index), so missing entries come last.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import numpy as np
 
 __all__ = ["drop_far", "drop_self", "nearest_columns", "nearest_stored", "sort_rows"]
 
-# Neighbours up to which keeping a short list in order is faster than sorting a whole row.
+# Up to this number of neighbours, insertion into a sorted list is faster than sorting a whole row.
 _FEW = 256
 
 
 def sort_rows(indices, distances):
-    """Sort every row by (distance, index), missing entries last; returns new arrays.
+    """Sort each row by (distance, index), with missing entries last. Returns new arrays.
 
-    Entries with a negative index or an infinite distance are missing.
+    Entries with a negative index or an infinite or NaN distance are missing.
     """
     indices = np.asarray(indices)
     missing = (indices < 0) | ~np.isfinite(distances)
@@ -29,10 +29,10 @@ def sort_rows(indices, distances):
 
 
 def drop_self(indices, distances, own, k):
-    """Remove each row's own index from a sorted table and keep the first `k` columns.
+    """Remove each row's own index from a sorted table, and keep the first `k` columns.
 
-    The row itself is found by index. It need not be there: among many copies of one row,
-    a search for k + 1 may return k + 1 other copies, and then the last one is dropped.
+    The table may not contain the row's own index: if a row has many copies, a search for k + 1
+    neighbours may return k + 1 other copies. Then the last one is dropped.
     """
     is_self = indices == np.asarray(own)[:, None]
     indices = np.where(is_self, -1, indices)
@@ -42,7 +42,7 @@ def drop_self(indices, distances, own, k):
 
 
 def drop_far(indices, distances, max_distance):
-    """Mark neighbours beyond `max_distance` as missing; returns new arrays."""
+    """Mark neighbours beyond `max_distance` as missing. Returns new arrays."""
     far = ~(distances <= max_distance)
     return np.where(far, np.int32(-1), indices), np.where(far, np.inf, distances)
 
@@ -56,7 +56,7 @@ def nearest_columns(distances, k, exclude):
         Scratch space: the excluded entries are overwritten.
     k : int
     exclude : ndarray of shape (n_queries,), int32
-        A column to leave out of each row, or -1.
+        The column to leave out of each row, or -1.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def nearest_stored(rows, columns, distances, n_rows, k):
     distances : ndarray of shape (n_entries,), float
     n_rows : int
     k : int or None
-        None keeps all; the tables are then as wide as the longest row, and at least one column.
+        None keeps all entries. Then k is the largest number of entries of a row, and at least 1.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""From data to the rows that are searched, and from their distances back to the data's units.
+"""From data to the rows that are searched, and from their distances back to the units of the data.
 
-A space belongs to one metric and one set of training rows. It knows how to prepare rows (shift
-and scale, or cut to length 1, or make boolean), and how values found between prepared rows
-become distances between rows of the data.
+A space belongs to one metric and one set of training rows. It prepares rows (shifts and scales
+them, or scales each to length 1, or converts them to booleans), and it converts values between
+prepared rows to distances between rows of the data.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class VectorSpace:
         Training rows.
     form : {"euclidean", "sqeuclidean"}
     dtype : numpy dtype or None
-        None keeps every digit: float32 where that loses nothing, else float64.
+        None means no loss of precision: float32 where that is exact, else float64.
     """
 
     def __init__(self, X, form, dtype):
@@ -43,7 +43,7 @@ class VectorSpace:
         self.dtype = dtype
 
     def rows(self, X, dtype=None):
-        """Prepared rows, and None: every row has a place here."""
+        """Prepared rows, and None: no row is without a direction in this space."""
         return self.scaling.apply(X, dtype or self.dtype), None
 
     def distances(self, squared):
@@ -66,7 +66,7 @@ class AngularSpace:
         self.dtype = dtype
 
     def rows(self, X, dtype=None):
-        """Rows of length 1, and which rows have no direction."""
+        """Rows of length 1, and a mask of the rows that have no direction."""
         return unit_rows(X, dtype or self.dtype, center=self.form == "correlation")
 
     def distances(self, squared):
@@ -75,7 +75,7 @@ class AngularSpace:
 
 
 class MetricSpace:
-    """Any other metric. Values between rows are distances already, but for a factor.
+    """Any other metric. Values between rows are distances up to a constant factor.
 
     Parameters
     ----------
@@ -93,11 +93,11 @@ class MetricSpace:
         self.dtype = np.dtype(bool) if is_boolean(metric) else dtype
 
     def rows(self, X, dtype=None):
-        """Prepared rows, and None: every row has a place here."""
+        """Prepared rows, and None: no row is without a direction in this space."""
         if self.dtype == bool:
             return (X.astype(bool) if sp.issparse(X) else X != 0), None
         return self.scaling.apply(X, self.dtype), None
 
     def distances(self, values):
-        """Distances in the metric's own units."""
+        """Distances in the units of the metric."""
         return values * self.scaling.unit ** (self.degree or 0)

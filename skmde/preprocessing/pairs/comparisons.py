@@ -1,14 +1,15 @@
-"""Edges from other things than distances: neighbours of neighbours, rankings and comparisons.
+"""Edges from data other than distances: neighbours of neighbours, rankings and comparisons.
 
-These are the recipes of section 4.3.3 of the monograph:
+These are the methods of section 4.3.3 of the monograph:
 
-    neighbours at distance two   they attract as well, half as strongly as neighbours
+    neighbours at distance two   pairs with a common neighbour attract each other too, half as
+                                 strongly as neighbours
     rankings                     delta_ij = an increasing function of the mean over the rankings of
                                  |rank of i - rank of j|
-    triplets                     w_ij = how often i and j are called the most similar pair of three,
-                                 minus how often another pair of the three is
+    triplets                     w_ij = number of triplets in which i and j are the most similar
+                                 pair, minus the number in which they are another pair
 
-Pairs are ``i < j``, sorted by (i, j). Ranks are positions; weights are numbers without a unit.
+Pairs are ``i < j``, sorted by (i, j). Ranks are positions. Weights have no unit.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ _BLOCK = 1 << 18
 
 
 def neighbors_at_distance_two(graph, weight=0.5):
-    """A neighbour graph, and an edge between neighbours of a common neighbour.
+    """Add to a neighbour graph an edge between any two nodes with a common neighbour.
 
     Parameters
     ----------
     graph : sparse or dense matrix of shape (n, n), or networkx graph
-        Weights of the edges between neighbours. What a sparse matrix stores is an edge; an edge
-        in one direction is one in both.
+        Weights of the edges between neighbours. Each entry that a sparse matrix stores is an
+        edge. An entry in one direction is enough for an edge.
     weight : float, default=0.5
-        Of the new edges: pairs that are no edge, but have a common neighbour. The monograph takes
-        half the weight of neighbours, which is 1 there. With m edges at a node there are up to
-        m (m - 1) / 2 new ones, so a node that is everybody's neighbour joins everybody.
+        Weight of the new edges. The monograph uses half the weight of neighbours, which is 1
+        there. A node with m edges causes up to m (m - 1) / 2 new edges: one node that is a
+        neighbour of all others makes the graph complete.
 
     Returns
     -------
     graph : csr_array of shape (n, n), float64
-        Symmetric, without diagonal, indices sorted. Old edges keep their weights.
+        Symmetric, without diagonal, with sorted indices. The given edges keep their weights.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def neighbors_at_distance_two(graph, weight=0.5):
     two = (step @ step).tocoo()
     codes = two.row.astype(np.int64) * n + two.col
     rows = np.repeat(np.arange(n), np.diff(near.indptr))
-    # sorted: also the diagonal, which is no edge
+    # The diagonal is included, so that a node gets no edge to itself.
     old = np.sort(np.concatenate([rows * n + near.indices, np.arange(n) * (n + 1)]))
     new = np.ones(len(codes), bool)
     if n:
@@ -88,31 +89,32 @@ def neighbors_at_distance_two(graph, weight=0.5):
 
 
 def deviations_from_rankings(ranks, edges=None, *, function=None):
-    """Original distances from rankings: how far apart items are ranked, on average.
+    """Original distances from rankings: the mean difference of the ranks of two items.
 
     Parameters
     ----------
     ranks : array-like of shape (n_rankings, n_items)
-        The position of each item in each ranking: 1 for what is liked best, or any other numbers
-        in the same order, equal ones for ties. NaN where a ranking leaves out an item.
+        The position of each item in each ranking: 1 for the first item, and equal numbers for
+        ties. Any other numbers in the same order may be used. NaN where a ranking leaves out an
+        item.
     edges : array-like of shape (n_edges, 2), int, default=None
         The pairs to consider; all pairs by default.
     function : callable, default=None
-        An increasing function that is applied to the array of mean differences of ranks,
-        ``numpy.sqrt`` for example. The identity by default.
+        An increasing function, for example ``numpy.sqrt``. It is applied to the array of mean
+        differences of ranks. The identity by default.
 
     Returns
     -------
     edges : ndarray of shape (p, 2), int32
-        The pairs that at least one ranking ranks both of; in the order given.
+        The pairs of which at least one ranking contains both items, in the given order.
     deviations : ndarray of shape (p,), float64
-        In units of ranks, before `function`.
+        Original distances: mean differences of ranks, after `function`.
 
     Raises
     ------
     ValueError
-        If `ranks` is not a matrix, is infinite somewhere or ranks no pair; if an edge names an
-        item that is not there; if `function` returns a negative number, NaN or another shape.
+        If `ranks` is not a matrix, contains infinity or ranks no pair; if an item of an edge is
+        out of range; if `function` returns a negative, infinite or NaN value or another shape.
 
     References
     ----------
@@ -128,8 +130,7 @@ def deviations_from_rankings(ranks, edges=None, *, function=None):
     ranks = np.asarray(ranks, dtype=np.float64)
     if ranks.ndim != 2:
         raise ValueError(
-            f"ranks must be a matrix, one row a ranking and one column an item, got shape "
-            f"{ranks.shape}."
+            f"ranks must be a matrix of shape (n_rankings, n_items), got shape {ranks.shape}."
         )
     if np.isinf(ranks).any():
         raise ValueError("ranks contains infinity. Use NaN for an item that a ranking leaves out.")
@@ -148,8 +149,8 @@ def deviations_from_rankings(ranks, edges=None, *, function=None):
     known = ~np.isnan(deviations)
     if not known.any():
         raise ValueError(
-            f"No pair of the {n} items is ranked by any of the {len(ranks)} rankings, out of "
-            f"{len(edges)} pairs looked at. Give rankings of two items or more."
+            f"None of the {len(ranks)} rankings contains both items of any of the {len(edges)} "
+            f"pairs (n_items={n}). Give rankings of two items or more."
         )
     if not known.all():
         edges, deviations = edges[known], deviations[known]
@@ -159,14 +160,15 @@ def deviations_from_rankings(ranks, edges=None, *, function=None):
 
 
 def weights_from_triplets(triplets, n_items):
-    """Weights from comparisons: "i and j are more alike than either is to k".
+    """Weights from comparisons: "i and j are more similar to each other than either is to k".
 
-    A comparison (i, j, k) counts 1 for the pair (i, j), and -1 for the pairs (i, k) and (j, k).
+    A comparison (i, j, k) adds 1 to the weight of the pair (i, j), and -1 to the weights of the
+    pairs (i, k) and (j, k).
 
     Parameters
     ----------
     triplets : array-like of shape (n_triplets, 3), int
-        Items i, j and k of each comparison, numbered from 0. The same may be there repeatedly.
+        Items i, j and k of each comparison, numbered from 0. A comparison may occur repeatedly.
     n_items : int
         Number of items.
 
@@ -180,8 +182,8 @@ def weights_from_triplets(triplets, n_items):
     Raises
     ------
     ValueError
-        If `triplets` has another shape or is not of integers, an item is out of range, or one
-        comparison has an item twice.
+        If `triplets` has another shape or contains non-integers, if an item is out of range, or if
+        a comparison contains an item twice.
 
     References
     ----------
@@ -205,31 +207,32 @@ def weights_from_triplets(triplets, n_items):
     codes, pair = np.unique(low * n + high, return_inverse=True)
     edges = np.stack([codes // n, codes % n], axis=1) if n else np.empty((0, 2))
     weights = np.bincount(pair, weights=votes, minlength=len(codes))
-    return edges.astype(np.int32), weights.astype(np.float64)  # counts of nothing are integers
+    # Without triplets, np.bincount returns integers.
+    return edges.astype(np.int32), weights.astype(np.float64)
 
 
 def _checked_items(rows, n_items, width, name):
-    """Rows of different items, int32."""
+    """`rows` as an int32 array; raise ValueError unless each row has distinct valid items."""
     rows = np.asarray(rows)
     if rows.size == 0:
         return np.empty((0, width), np.int32)
     if rows.ndim != 2 or rows.shape[1] != width:
         raise ValueError(f"{name} must be an array of shape (n, {width}), got {rows.shape}.")
     if rows.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be integers, numbers of items, got dtype {rows.dtype}.")
+        raise ValueError(f"{name} must be integers (indices of items), got dtype {rows.dtype}.")
     for item in (rows.min(), rows.max()):
         if not 0 <= item < n_items:
             raise ValueError(
-                f"{name} names item {int(item)}, out of range for {n_items} items, which are "
-                "numbered from 0."
+                f"{name} contains item {int(item)}, which is out of range for {n_items} items. "
+                "Items are numbered from 0."
             )
     for a in range(width):
         for b in range(a):
             twice = np.flatnonzero(rows[:, a] == rows[:, b])
             if len(twice):
                 raise ValueError(
-                    f"Row {twice[0]} of {name} has the same item twice, {rows[twice[0]].tolist()}; "
-                    "remove it."
+                    f"Row {twice[0]} of {name} contains an item twice: {rows[twice[0]].tolist()}. "
+                    "Remove the row."
                 )
     return rows.astype(np.int32)
 
@@ -245,6 +248,6 @@ def _applied(function, deviations):
     if len(wrong):
         raise ValueError(
             "function must return non-negative finite numbers, got "
-            f"{result[wrong[0]]} for a mean difference of ranks of {deviations[wrong[0]]}."
+            f"{result[wrong[0]]} for the mean difference of ranks {deviations[wrong[0]]}."
         )
     return result

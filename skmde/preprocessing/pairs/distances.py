@@ -1,8 +1,9 @@
 """Distances between rows of data: of all pairs, of some pairs, and from unseen rows.
 
-Data is first brought near the origin and to unit spread (``_scaling.py``), so neither its place
-nor its size costs digits. Distances of Euclidean form (``_metrics.py``) are sums of squared
-differences: equal rows are at distance exactly 0. All other metrics are scikit-learn's.
+The data are first centred and scaled (:mod:`skmde._linalg.scaling`), so neither a large mean nor an
+extreme scale causes rounding errors. Distances of Euclidean form
+(:mod:`skmde.preprocessing.neighbors.metrics`) are sums of squared differences, so equal rows have
+distance exactly 0. All other metrics are computed by scikit-learn or pynndescent.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _AT_ONE = 2.0  # squared Euclidean distance of unit vectors whose cosine distanc
 def pair_distances(
     X, edges=None, *, metric="euclidean", metric_params=None, n_jobs=None, dtype=np.float64
 ):
-    """Distances between rows of data, for all pairs or for some.
+    """Distances between rows of data, for all pairs or for some pairs.
 
     Parameters
     ----------
@@ -42,9 +43,9 @@ def pair_distances(
     metric_params : dict, default=None
         Further arguments of the metric.
     n_jobs : int, default=None
-        Number of threads; None: as many as torch uses.
+        Number of threads. None uses as many as torch.
     dtype : numpy dtype, default=float64
-        Of the result.
+        Type of the distances.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def pair_distances(
     Raises
     ------
     ValueError
-        If the metric is unknown, does not fit the data, or is not a number for some pair.
+        If the metric is unknown or does not support the data, or if a distance is NaN or infinite.
 
     References
     ----------
@@ -123,7 +124,7 @@ class MetricDistances:
         return self._form == "euclidean"
 
     def all_pairs(self, dtype=np.float64):
-        """Distances of all pairs, in the order of the triangle's rows: shape (n (n - 1) / 2,)."""
+        """Distances of all pairs, in the order of ``all_edges``: shape (n (n - 1) / 2,)."""
         n = self.n_samples_
         out = np.empty(n * (n - 1) // 2, dtype)
 
@@ -134,7 +135,7 @@ class MetricDistances:
                 own = i * (2 * n - i - 1) // 2
                 out[own : own + n - i - 1] = block[i - start, i - start + 1 :]
 
-        # A user's own function is called once for each pair, and a few times more.
+        # One row at a time: larger blocks would call a user's function for more unused entries.
         size = 1 if callable(self.metric) else max(1, _BLOCK_ENTRIES // n)
         run_rows(piece, n - 1, size, self._n_jobs())
         return out
@@ -154,8 +155,8 @@ class MetricDistances:
         edges = checked_edges(edges)
         if edges.max(initial=-1) >= self.n_samples_:
             raise ValueError(
-                f"edges name row {edges.max()}, but there are {self.n_samples_} rows, numbered "
-                f"0 to {self.n_samples_ - 1}."
+                f"edges contains row {edges.max()}, but there are {self.n_samples_} rows, numbered "
+                f"from 0 to {self.n_samples_ - 1}."
             )
         out = np.empty(len(edges), dtype)
 
@@ -169,18 +170,18 @@ class MetricDistances:
         return out
 
     def from_rows(self, X, items):
-        """Distances from other rows to some of the fitted ones.
+        """Distances from unseen rows to some of the fitted rows.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_queries, n_features)
         items : array-like of shape (r,), int, or slice
-            Fitted rows.
+            Indices of the fitted rows.
 
         Returns
         -------
         distances : ndarray of shape (n_queries, r)
-            A row's distances depend on no other row.
+            The distances of a row do not depend on the other rows of `X`.
         """
         X = self._as_rows(check_rows(X))
         if X.shape[1] != self.n_features_:
@@ -204,7 +205,7 @@ class MetricDistances:
         Parameters
         ----------
         items, others : array-like of int, or slice
-            Which rows.
+            Indices of the fitted rows.
 
         Returns
         -------
@@ -215,7 +216,9 @@ class MetricDistances:
         return self._in_pieces(rows, zero, others, self._rows[others].shape[0])
 
     def restricted(self, items):
-        """The same metric with fewer fitted rows; what it took from all the data stays.
+        """The same metric for a subset of the fitted rows.
+
+        Its scaling and the parameters that depend on data remain those of all rows.
 
         Parameters
         ----------
@@ -224,7 +227,7 @@ class MetricDistances:
         Returns
         -------
         distances : MetricDistances
-            Its row ``k`` is row ``items[k]`` of this one.
+            Row ``k`` of the result is row ``items[k]`` of this object.
         """
         fewer = copy.copy(self)
         fewer.n_samples_ = len(items)
@@ -236,14 +239,14 @@ class MetricDistances:
         return fewer
 
     def _n_jobs(self):
-        # A user's own function need not be safe to call from several threads.
+        # A user's function may not be thread-safe.
         return 1 if callable(self.metric) else self.n_jobs
 
     def _as_rows(self, X):
         return X.toarray() if self._dense and sp.issparse(X) else X
 
     def _between(self, queries, lost, items):
-        """Distances from prepared rows, some of them without a direction, to fitted ones."""
+        """Distances from prepared rows to fitted rows; `lost` marks queries without a direction."""
         rows = self._rows[items]
         if self._other is not None:
             values = self._other.between(queries, rows)
@@ -258,7 +261,7 @@ class MetricDistances:
         return self._finished(values, without)
 
     def _paired(self, i, j):
-        """Values of the pairs (i, j)."""
+        """Values of the pairs (i, j), before :meth:`_finished`."""
         if self._other is not None:
             return self._paired_by_source(i, j)
         if sp.issparse(self._rows):
@@ -279,20 +282,20 @@ class MetricDistances:
         return values
 
     def _finished(self, values, without_direction):
-        """Distances in the metric's units, from what was found between prepared rows."""
+        """Distances in the metric's units, from values between prepared rows."""
         if without_direction is not None:
             values[without_direction] = _AT_ONE
         distances = self._space.distances(values)
         if not np.isfinite(distances).all():
             raise ValueError(
                 f"The metric {self.metric!r} gives {np.count_nonzero(~np.isfinite(distances))} "
-                "distances that are NaN or infinite; choose another, or leave such rows out."
+                "distances that are NaN or infinite. Choose another metric, or remove these rows."
             )
         return distances
 
 
 def _sparse_squares(a, b):
-    """Squared distances of sparse rows; from differences where a product would lose them."""
+    """Squared distances of sparse rows; from differences where the product formula cancels."""
     own = np.asarray(a.multiply(a).sum(axis=1)).ravel()[:, None]
     theirs = np.asarray(b.multiply(b).sum(axis=1)).ravel()
     squares = own + theirs - 2 * (a @ b.T).toarray()

@@ -1,7 +1,7 @@
-"""Sets of pairs of items: all of them, some of them at random, and those that are no edges.
+"""Sets of pairs of items: all pairs, random pairs, and random pairs that are not edges.
 
-A pair ``i < j`` of ``n`` items is a row of an int32 array. Inside, it is one int64 *code*
-``i * n + j``, so that sets of pairs are sorted arrays of integers. Random pairs come from a
+A pair ``i < j`` of ``n`` items is a row of an int32 array. Internally it is one int64 *code*
+``i * n + j``, so that a set of pairs is a sorted array of integers. Random pairs are drawn with a
 private generator.
 """
 
@@ -79,7 +79,7 @@ def sample_edges(n_items, n_pairs, random_state=None):
     ----------
     n_items : int
     n_pairs : int
-        How many; all pairs if there are fewer.
+        Number of pairs to draw. If there are fewer, all pairs are returned.
     random_state : int, RandomState, Generator or None, default=None
 
     Returns
@@ -97,20 +97,20 @@ def sample_edges(n_items, n_pairs, random_state=None):
 
 
 def edges_from(first, n_items, max_pairs, rng):
-    """Pairs with an item from `first` on, all or some at random.
+    """Pairs ``i < j`` with ``j >= first``: all of them, or a uniform sample.
 
     Parameters
     ----------
     first : int
     n_items : int
     max_pairs : float
-        If there are more, so many are drawn, uniformly and without replacement.
+        If there are more pairs, `max_pairs` of them are sampled, without replacement.
     rng : numpy.random.Generator
 
     Returns
     -------
     edges : ndarray of shape (p, 2), int32
-        Pairs ``i < j``, ``j >= first``, sorted by (j, i).
+        Sorted by (j, i).
 
     Examples
     --------
@@ -121,7 +121,7 @@ def edges_from(first, n_items, max_pairs, rng):
     """
     within, every = first * (first - 1) // 2, n_items * (n_items - 1) // 2
     if every - within > max_pairs:
-        # pair number j (j - 1) / 2 + i: those that are wanted come last
+        # In this order a pair has number j (j - 1) / 2 + i, so pairs with j >= first come last.
         numbers = distinct_integers(every - within, int(max_pairs), rng) + within
         j = np.floor((1 + np.sqrt(1 + 8 * numbers.astype(np.float64))) / 2).astype(np.int64)
         j -= j * (j - 1) // 2 > numbers
@@ -134,13 +134,13 @@ def edges_from(first, n_items, max_pairs, rng):
 
 
 def sample_dissimilar(n_items, n_pairs, excluded_edges, random_state=None):
-    """Distinct pairs of items that are not among given edges, uniformly at random.
+    """Distinct pairs of items that are not given edges, uniformly at random.
 
     Parameters
     ----------
     n_items : int
     n_pairs : int
-        How many. If fewer pairs are left beside the edges, all of those.
+        Number of pairs to draw. If fewer pairs are not edges, all of them are returned.
     excluded_edges : array-like of shape (n_edges, 2), int
         Pairs in either order.
     random_state : int, RandomState, Generator or None, default=None
@@ -181,7 +181,7 @@ def sample_dissimilar(n_items, n_pairs, excluded_edges, random_state=None):
 
 
 def _sample_listed(n, wanted, excluded, free, rng):
-    """List all free pairs, at most about twice as many as wanted, and keep some."""
+    """Sample from the list of all free pairs. Used if the list is at most twice as long."""
     if wanted == 0:
         return np.empty(0, np.int64)
     codes = _encode(all_edges(n), n)
@@ -195,10 +195,10 @@ def _sample_listed(n, wanted, excluded, free, rng):
 
 
 def _sample_drawn(n, wanted, excluded, rng):
-    """Draw pairs and keep the new ones that are free.
+    """Draw pairs repeatedly and keep the free pairs that are new.
 
-    All free pairs are alike to this procedure, so a uniform choice among the pairs it holds in
-    the end is a uniform choice among all free pairs.
+    Each draw is uniform over all pairs, so by symmetry a uniform choice among the pairs kept at the
+    end is a uniform choice among all free pairs.
     """
     share_free = 1 - 2 * len(excluded) / (n * (n - 1))
     codes = np.empty(0, np.int64)
@@ -218,7 +218,7 @@ def _sample_drawn(n, wanted, excluded, rng):
 
 
 def _draw(n, size, rng):
-    """Codes of random pairs, a pair perhaps several times."""
+    """Codes of random pairs, drawn with replacement."""
     codes = np.empty(size, np.int64)
     for start in range(0, size, _DRAWN_AT_ONCE):
         part = codes[start : start + _DRAWN_AT_ONCE]
@@ -243,7 +243,7 @@ def checked_edges(edges):
         raise ValueError(f"Items are numbered from 0, got {int(edges.min())} in an edge.")
     loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
     if len(loops):
-        raise ValueError(f"Edge {loops[0]} joins item {edges[loops[0], 0]} to itself; remove it.")
+        raise ValueError(f"Edge {loops[0]} joins item {edges[loops[0], 0]} to itself. Remove it.")
     return edges
 
 
@@ -260,7 +260,7 @@ def _decode(codes, n):
 
 
 def _sorted_codes(codes):
-    """Sorted, each once; edges that come from a graph are so already."""
+    """Sorted distinct codes. Edges of a graph have this form already and are not copied."""
     if len(codes) > 1 and not (codes[1:] > codes[:-1]).all():
         codes = np.sort(codes)
         new = np.empty(len(codes), bool)

@@ -404,7 +404,7 @@ def test_dtype_that_is_not_float_is_an_error(dtype):
 @pytest.mark.parametrize("other", [1.0, 0.5])
 def test_lengths_that_may_overflow_are_an_error(dtype, length, other):
     graph = sp.coo_array(np.diag([length, length * other, length, length], 1))
-    with pytest.raises(ValueError, match=r"too long for float\d\d\. Divide the lengths by 1e\+3"):
+    with pytest.raises(ValueError, match=r"may overflow float\d\d\. Divide all lengths by 1e\+3"):
         shortest_paths(graph, dtype=dtype)
 
 

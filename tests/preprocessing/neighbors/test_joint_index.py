@@ -67,9 +67,9 @@ def test_copies_keep_their_order_and_few_rows_leave_coordinates():
     indices, _, _ = joined_rows(first[2], first[:2], rows, 3, **options)
     assert indices[:3].tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3]]
     assert indices[3:, :2].tolist() == [[4, 5], [3, 5], [3, 4]]
-    with pytest.warns(UserWarning, match="more than the other rows"):
+    with pytest.warns(UserWarning, match="larger than the number of other rows"):
         two = nearest_neighbors(X[:2], 5, **options)
-    with pytest.warns(UserWarning, match="more than the other rows"):
+    with pytest.warns(UserWarning, match="larger than the number of other rows"):
         indices, _, _ = joined_rows(two[2], two[:2], X[:5], 5, **options)
     assert sorted(indices[0].tolist()) == [1, 2, 3, 4]
 

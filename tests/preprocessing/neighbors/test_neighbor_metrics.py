@@ -170,7 +170,7 @@ def test_weighted_minkowski_is_the_same_for_neighbours_and_pairs(metric):
 
 @pytest.mark.parametrize("metric", [int, float, np.ndarray])
 def test_classes_are_no_metrics(metric):
-    message = f"metric is the class {metric.__name__}; give a name, such as 'euclidean', or a fun"
+    message = rf"metric is the class {metric.__name__}\. Pass a name, such as 'euclidean', or a fun"
     with pytest.raises(TypeError, match=message):
         nearest_neighbors(np.eye(3), 1, metric=metric)
     with pytest.raises(TypeError, match=message):

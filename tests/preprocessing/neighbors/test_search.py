@@ -245,7 +245,7 @@ def test_radius_that_would_not_fit_says_what_it_would_need(monkeypatch):
 
 
 def test_neither_count_nor_radius_is_an_error():
-    with pytest.raises(ValueError, match="both are None"):
+    with pytest.raises(ValueError, match="n_neighbors and max_distance are both None"):
         nearest_neighbors(np.eye(3), None)
 
 

@@ -118,12 +118,12 @@ def test_unsigned_ranks_do_not_wrap_around():
     [
         (([1, 2, 3],), r"must be a matrix.*got shape \(3,\)"),
         (([[1, np.inf]],), "ranks contains infinity. Use NaN"),
-        (([[1, np.nan]],), "No pair of the 2 items is ranked by any of the 1 rankings"),
-        (([[1, 2]], [[0, 2]]), "edges names item 2, out of range for 2 items"),
-        (([[1, 2]], [[0, 0]]), "Row 0 of edges has the same item twice"),
+        (([[1, np.nan]],), "None of the 1 rankings contains both items of any of the 1 pairs"),
+        (([[1, 2]], [[0, 2]]), "edges contains item 2, which is out of range for 2 items"),
+        (([[1, 2]], [[0, 0]]), "Row 0 of edges contains an item twice"),
         (([[1, 2]], [[0.0, 1.0]]), "edges must be integers"),
         (([[1, 2]], [[0, 1, 1]]), r"edges must be an array of shape \(n, 2\)"),
-        (([[1, 2]], np.empty((0, 2), int)), "out of 0 pairs looked at"),
+        (([[1, 2]], np.empty((0, 2), int)), "contains both items of any of the 0 pairs"),
     ],
 )
 def test_impossible_rankings_are_an_error(arguments, message):
@@ -134,7 +134,7 @@ def test_impossible_rankings_are_an_error(arguments, message):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda d: -d, "must return non-negative finite numbers, got -1.0 for a mean difference"),
+        (lambda d: -d, "must return non-negative finite numbers, got -1.0 for the mean difference"),
         (lambda d: d / 0, "must return non-negative finite numbers, got inf"),
         (lambda d: d * np.nan, "must return non-negative finite numbers, got nan"),
         (lambda d: d[:1], r"one number for each of 3 deviations, got shape \(1,\)"),
@@ -169,10 +169,10 @@ def test_items_of_narrow_integers_do_not_wrap_around():
     ("triplets", "message"),
     [
         ([[0, 1]], r"triplets must be an array of shape \(n, 3\), got \(1, 2\)"),
-        ([[0, 1, 4]], "triplets names item 4, out of range for 4 items"),
-        ([[0, 1, -1]], "triplets names item -1, out of range"),
-        ([[0, 1, 2], [3, 0, 3]], r"Row 1 of triplets has the same item twice, \[3, 0, 3\]"),
-        ([[0.5, 1, 2]], "triplets must be integers, numbers of items, got dtype float64"),
+        ([[0, 1, 4]], "triplets contains item 4, which is out of range for 4 items"),
+        ([[0, 1, -1]], "triplets contains item -1, which is out of range"),
+        ([[0, 1, 2], [3, 0, 3]], r"Row 1 of triplets contains an item twice: \[3, 0, 3\]"),
+        ([[0.5, 1, 2]], r"triplets must be integers \(indices of items\), got dtype float64"),
     ],
 )
 def test_impossible_triplets_are_an_error(triplets, message):

@@ -125,7 +125,7 @@ def test_a_metric_of_pynndescent():
     ("arguments", "message"),
     [
         ({"metric": "nonsense"}, "Unknown metric 'nonsense'"),
-        ({"edges": [[0, 70]]}, "edges name row 70, but there are 70 rows"),
+        ({"edges": [[0, 70]]}, "edges contains row 70, but there are 70 rows"),
         ({"edges": [[2, 2]]}, "joins item 2 to itself"),
         ({"metric": lambda a, b: np.inf}, "2415 distances that are NaN or infinite|distances that"),
         ({"metric": lambda a, b: np.nan}, "not defined"),

@@ -1,1 +1,1 @@
-"""The ways to search for neighbours, one file each."""
+"""The search algorithms for nearest neighbours, one file each."""

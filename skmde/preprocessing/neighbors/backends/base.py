@@ -1,4 +1,4 @@
-"""What every search over stored rows can do."""
+"""The base class of the search algorithms, and the exact comparison of candidates."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ _PIECE = 1024
 
 
 class RowSearch:
-    """Base of the searches that keep the rows they search, as `rows`.
+    """Base class of the search algorithms. The searched rows are stored as `rows`.
 
-    A subclass has ``search(queries, k, exclude, n_jobs)``, which returns a table of the `k` nearest
-    rows of each query: indices (int32, -1 for none) and squared distances (float64), sorted by
-    both. ``exclude`` has the row that each query is itself, or -1; it is left out.
+    A subclass implements ``search(queries, k, exclude, n_jobs)``. It returns a table of the `k`
+    nearest rows of each query: indices (int32, -1 for a missing entry) and values (float64), sorted
+    by (value, index). The values are squared distances for metrics of Euclidean form, else
+    distances. ``exclude`` contains the index of the row to leave out for each query (the query
+    itself), or -1.
     """
 
     def search_training(self, k, n_jobs):
-        """The nearest other rows of every stored row.
+        """The nearest other rows of each stored row.
 
         Parameters
         ----------
@@ -37,7 +39,7 @@ class RowSearch:
 
 
 def nearest_candidates(queries, exclude, rows, candidates, bounds, k, n_jobs, order=None):
-    """The nearest of the candidates that a library found, by distances in all features.
+    """The nearest of the candidates that a library found, by exact distances.
 
     Parameters
     ----------
@@ -45,13 +47,13 @@ def nearest_candidates(queries, exclude, rows, candidates, bounds, k, n_jobs, or
     exclude : ndarray of shape (q,), int32
     rows : ndarray of shape (n, d)
     candidates : ndarray of shape (q, c), int
-        Rows to choose from, -1 for none.
+        Indices of candidate rows, -1 for a missing entry.
     bounds : ndarray of shape (q, c)
-        Ascending lower bounds of their squared distances; zeros if none are known.
+        Ascending lower bounds of the squared distances of the candidates; zeros if unknown.
     k : int
     n_jobs : int or None
     order : ndarray of shape (q,), default=None
-        The query that each row of `candidates` and `bounds` belongs to; None: they are in order.
+        Row i of `candidates` and `bounds` belongs to query ``order[i]``; None means query i.
 
     Returns
     -------

@@ -1,10 +1,10 @@
-"""Approximate neighbours under any of pynndescent's metrics.
+"""Approximate neighbours under any metric of pynndescent.
 
-pynndescent compiles for half a minute, in some versions in each new process, so this back end
-serves where no other does: many rows and a metric that is not of Euclidean form. Its graph
-depends on the number of threads, so it is always built with one. Its index keeps scratch space
-and a random state in itself; a lock and a fresh copy of that state for every row make a row's
-answer independent of other rows and calls.
+pynndescent compiles for half a minute, in some versions in each new process. So this backend is
+for data that no other backend supports well: many rows and a metric that is not of Euclidean form.
+The graph of pynndescent depends on the number of threads, so it is always built with one thread.
+Its index contains scratch memory and a random state. A lock, and a fresh copy of the random state
+for each query, make the result of a query independent of other queries and calls.
 """
 
 from __future__ import annotations
@@ -21,15 +21,12 @@ from skmde.preprocessing.neighbors.selection import drop_self, sort_rows
 
 __all__ = ["DescentSearch"]
 
-# numba's own threads serve one caller at a time, and so does an index.
+# Neither numba's own threads nor an index support several callers at once.
 _LOCK = threading.Lock()
 
 
 def _ordered_params(metric, metric_params, sparse):
-    """The parameters in the order of the distance function's signature.
-
-    pynndescent passes their values by position.
-    """
+    """The parameters in the order of the metric's signature; pynndescent passes them in order."""
     if not metric_params:
         return {}
     from pynndescent.distances import named_distances
@@ -39,17 +36,20 @@ def _ordered_params(metric, metric_params, sparse):
         function = metric
     else:
         function = (sparse_named_distances if sparse else named_distances)[metric]
-    rows = 4 if sparse else 2  # a sparse row is given by indices and values
+    rows = 4 if sparse else 2  # a sparse row is two arguments: indices and values
     names = list(inspect.signature(getattr(function, "py_func", function)).parameters)[rows:]
     unknown = set(metric_params) - set(names)
     if unknown:
         raise ValueError(
-            f"The metric {metric!r} has no parameter {sorted(unknown)[0]!r} in pynndescent; "
-            f"it has {names}."
+            f"The metric {metric!r} of pynndescent has no parameter {sorted(unknown)[0]!r}. Its "
+            f"parameters are {names}."
         )
     used = [name for name in names if name in metric_params]
     if used != names[: len(used)]:
-        raise ValueError(f"Give the parameters of {metric!r} before {used[-1]!r} too: {names}.")
+        raise ValueError(
+            f"metric_params of {metric!r} has {used[-1]!r} but not all parameters before it. Set "
+            f"them too; the order is {names}."
+        )
     return {
         name: np.asarray(metric_params[name], np.float32)
         if np.ndim(metric_params[name])
@@ -59,7 +59,7 @@ def _ordered_params(metric, metric_params, sparse):
 
 
 class DescentSearch(RowSearch):
-    """An index of pynndescent.
+    """Searches an index of pynndescent.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class DescentSearch(RowSearch):
     metric : str or callable
     metric_params : dict
     n_neighbors : int
-        Neighbours wanted of each row.
+        Number of neighbours of each row in pynndescent's graph.
     seed : int
     """
 
@@ -78,14 +78,14 @@ class DescentSearch(RowSearch):
         self._build()
 
     def _build(self):
-        """The same index whenever it is built."""
+        """Build the index; it is identical each time."""
         import scipy.sparse as sp
 
         from skmde.preprocessing.neighbors.backends.descent_index import DescentIndex
 
         metric, metric_params, n_neighbors, seed = self._how
         with _LOCK, warnings.catch_warnings():
-            # Rows it found too few neighbours for come back with -1.
+            # The warning is about rows with too few neighbours, which have entries of -1.
             warnings.filterwarnings("ignore", "Failed to correctly find")
             self._index = DescentIndex(
                 self.rows,
@@ -99,13 +99,13 @@ class DescentSearch(RowSearch):
 
     @property
     def index(self):
-        """Of pynndescent; built anew if a file did not have it."""
+        """The index of pynndescent, rebuilt if it was not saved with this object."""
         if self._index is None:
             self._build()
         return self._index
 
     def __reduce_ex__(self, protocol):
-        # Pickles and copies have all of it; skops asks for the state, and takes no compiled code.
+        # pickle and copy keep the index. skops calls __getstate__, and cannot save compiled code.
         return copyreg.__newobj__, (type(self),), dict(self.__dict__)
 
     def __getstate__(self):
@@ -115,7 +115,7 @@ class DescentSearch(RowSearch):
         self.__dict__.update(state)
 
     def search_training(self, k, n_jobs):
-        """The nearest other rows of every row, as the descent itself found them."""
+        """The nearest other rows of each row, from pynndescent's graph if that is large enough."""
         indices, distances = self.index.neighbor_graph
         if min(k, self.n - 1) >= indices.shape[1]:
             return super().search_training(k, n_jobs)
@@ -127,7 +127,7 @@ class DescentSearch(RowSearch):
         wanted, index = min(k + 1, self.n), self.index
         indices = np.full((queries.shape[0], wanted), -1, np.int32)
         distances = np.full((queries.shape[0], wanted), np.inf)
-        with _LOCK:  # one row at a time
+        with _LOCK:  # one query at a time, each with the same random state
             for i in range(queries.shape[0]):
                 index.search_rng_state[:] = self._random_state
                 found, values = index.query(queries[i : i + 1], k=wanted)

@@ -1,6 +1,6 @@
-"""An index of pynndescent that can be read from files mapped into memory.
+"""An index of pynndescent that can be loaded from memory-mapped files.
 
-In a module of its own, since importing pynndescent takes seconds.
+The module is separate from the search because importing pynndescent takes seconds.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from pynndescent import NNDescent
 
 __all__ = ["DescentIndex"]
 
-# Every search writes into the first two, and so does reading a file, which searches once to
-# compile. That search, for dense rows under some metrics, compiles for writable rows only.
+# Each search writes into the first two arrays. Loading an index runs one search to compile it. For
+# dense rows, some metrics compile only if the rows, the third array, are writable.
 _WRITABLE = ("_visited", "search_rng_state", "_raw_data")
 
 
 class DescentIndex(NNDescent):
-    """`NNDescent` that writes into nothing that it is read from.
+    """`NNDescent` that copies the arrays it writes into when it is loaded.
 
-    Arrays that joblib maps into memory, as `joblib.load(file, mmap_mode="r")` and its worker
-    processes do, are read-only: compiled code that writes into them ends the process.
+    Arrays that joblib maps into memory, in `joblib.load(file, mmap_mode="r")` and in its worker
+    processes, are read-only. Compiled code that writes into them crashes the process.
     """
 
     def __setstate__(self, state):

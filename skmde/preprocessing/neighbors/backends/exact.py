@@ -1,10 +1,10 @@
-"""Exact Euclidean neighbours of dense rows: every pair, in one compiled loop.
+"""Exact Euclidean neighbours of dense rows: all pairs, in one compiled loop.
 
-scikit-learn finds distances from ``|x|^2 - 2 x.y + |y|^2``: copies of a row are then not quite at
-distance 0, and which of several equally distant rows are kept may change with the number of
-threads or of queries. Here differences are summed in float64, so that ties are ties and a row's
-neighbours depend on that row alone; transform promises that. The cost is ``n_queries * n *
-n_features`` operations, at some 10^10 a second and core.
+scikit-learn computes distances from ``|x|^2 - 2 x.y + |y|^2``. Then copies of a row may not have
+distance exactly 0, and the choice among equally distant rows may depend on the number of threads or
+queries. Here squared differences are summed in float64, so ties are exact, and the neighbours of a
+row depend on that row alone, as `transform` guarantees. The cost is ``n_queries * n * n_features``
+operations, at about 10^10 per second and core.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from skmde.preprocessing.neighbors.backends.base import RowSearch
 
 __all__ = ["ExactSearch"]
 
-# Large pieces share reads of the rows; small ones let few queries use several threads.
+# Large pieces share reads of the rows. Small pieces let a few queries use several threads.
 _PIECE, _SMALL_PIECE = 256, 32
 
 
 class ExactSearch(RowSearch):
-    """All rows, to be compared with every query.
+    """Compares each query with all rows.
 
     Parameters
     ----------

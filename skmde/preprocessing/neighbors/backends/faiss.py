@@ -1,14 +1,14 @@
 """Approximate Euclidean neighbours by faiss's inverted lists (an optional dependency).
 
-faiss finds several times as many candidates as are wanted, in the space of the leading
-principal directions; their distances in all features then decide. This is faiss's own recipe
-``PCA64,IVF256,Flat,Refine(Flat)``, taken apart for two reasons: the rows are not held twice, and
-the shortened rows are put on a grid. On it the last bits of BLAS's sums are gone, which change
-with the number of threads, and with them all that could make two runs differ.
+faiss finds several times as many candidates as wanted, in the space of the leading principal
+directions. The neighbours are then chosen by the distances in all features. This is the faiss index
+``PCA64,IVF256,Flat,Refine(Flat)``, assembled here for two reasons: the rows are not stored twice,
+and the projected rows are rounded to a grid. The rounding removes the last bits of the BLAS sums,
+which depend on the number of threads, so that all runs give identical results.
 
-How far to search depends on the data: lists of rows without clusters say little. So a few rows
-are compared with all others, and the search is widened until it finds nearly all neighbours of
-these.
+How many lists must be searched depends on the data: without clusters, neighbours are spread over
+many lists. So a few rows are compared with all others, and the search is extended until it finds
+nearly all neighbours of these rows.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from skmde.preprocessing.neighbors.backends.exact import ExactSearch
 __all__ = ["FaissSearch", "is_installed"]
 
 _MAX_DIRECTIONS = 64
-_SAMPLE = 4096  # rows that the principal directions are learnt from
-_GRID = 1 << 14  # steps of the grid in the standard deviation of the first direction
+_SAMPLE = 4096  # approximate number of rows that the principal directions are computed from
+_GRID = 1 << 14  # grid steps per standard deviation along the first direction
 _ROWS_PER_LIST = 256
 _MAX_LISTS = 4096
-_SHARE_VISITED = 16  # one of so many lists is visited at first, but at least _MIN_VISITED
+_SHARE_VISITED = 16  # at first one list in 16 is visited, but at least _MIN_VISITED lists
 _MIN_VISITED = 16
-_CANDIDATES = 4  # at first, for each neighbour wanted
-_EFFORTS = (1, 2, 4, 8)  # factors of both
-_RECALL = 0.95  # share of the neighbours that must be found
-_N_CHECKED = 64  # rows
-_MIN_BATCH = 32  # faiss sums the distances of fewer queries than 20 in another order
+_CANDIDATES = 4  # number of candidates for each wanted neighbour, at first
+_EFFORTS = (1, 2, 4, 8)  # factors for the numbers of visited lists and of candidates
+_RECALL = 0.95  # fraction of the true neighbours that must be found
+_N_CHECKED = 64  # number of rows whose recall is measured
+_MIN_BATCH = 32  # for fewer than 20 queries, faiss sums distances in a different order
 _BLOCK = 4096
 _SEED = 1234
 
@@ -44,13 +44,13 @@ class FaissSearch(RowSearch):
     Parameters
     ----------
     rows : ndarray of shape (n, d), float32
-        Kept, for the last comparison.
+        Stored, for the distances in all features.
     n_neighbors : int
-        How many neighbours will usually be asked for.
+        Typical number of neighbours of a query.
 
     Notes
     -----
-    Pickles hold numpy arrays only: faiss's index travels as bytes.
+    A pickle contains only numpy arrays: the faiss index is serialised to an array of bytes.
     """
 
     def __init__(self, rows, n_neighbors):
@@ -69,7 +69,7 @@ class FaissSearch(RowSearch):
         self._widen(n_neighbors)
 
     def _widen(self, k):
-        """Search as far as it takes to find nearly all neighbours of a few rows."""
+        """Increase the search effort until nearly all neighbours of a few rows are found."""
         n = len(self.rows)
         checked = np.arange(0, n, max(1, n // _N_CHECKED), dtype=np.int32)
         queries = self.rows[checked]
@@ -93,7 +93,7 @@ class FaissSearch(RowSearch):
         self._index = import_faiss().deserialize_index(state["_index"])
 
     def _shorten(self, rows):
-        """Rows along the principal directions, on the grid; float32."""
+        """Rows projected on the principal directions and rounded to the grid; float32."""
         short = np.empty((len(rows), self._directions.shape[1]), np.float32)
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK].astype(np.float64) @ self._directions
@@ -102,11 +102,10 @@ class FaissSearch(RowSearch):
 
     def search(self, queries, k, exclude, n_jobs):
         """The nearest rows of each query, among the candidates that faiss finds."""
-        import_faiss()  # in a forked child this sets its number of threads
+        import_faiss()  # limits the threads in a forked process
         queries = np.ascontiguousarray(queries, np.float32)
         short = self._shorten(queries)
-        # Queries of one list, one after another, find its rows and each other's candidates in the
-        # cache.
+        # Queries are sorted by list, so that rows and candidates of a list are still in the cache.
         order = np.argsort(self._index.quantizer.search(short, 1)[1][:, 0], kind="stable")
         bounds, candidates = self._find(
             short[order], min(self._candidates * (k + 1), len(self.rows))
@@ -114,7 +113,7 @@ class FaissSearch(RowSearch):
         indices, squared = nearest_candidates(
             queries, exclude, self.rows, candidates, bounds, k, n_jobs, order=order
         )
-        # Where the lists visited hold too few rows, all rows are compared.
+        # Queries whose visited lists contain too few rows are compared with all rows.
         few = np.flatnonzero(indices[:, -1] < 0)
         if few.size:
             everyone = ExactSearch(self.rows)
@@ -127,15 +126,15 @@ class FaissSearch(RowSearch):
         if n < _MIN_BATCH:
             short = np.pad(short, ((0, _MIN_BATCH - n), (0, 0)))
         bounds, candidates = self._index.search(short, width)
-        bounds *= 1 - 1e-3  # the directions are rounded, and so are the rows
+        bounds *= 1 - 1e-3  # margin for the rounding of directions and rows
         return bounds[:n], candidates[:n]
 
 
 def _principal_directions(sample):
     """Leading principal directions, and the step of the grid in the space that they span.
 
-    The directions are rounded: which bits an eigensolver leaves below that depends on the number
-    of its threads. That they are not quite orthonormal then does not matter.
+    The directions are rounded, because their last bits depend on the eigensolver's number of
+    threads. So they are not exactly orthonormal; the lower bounds have a margin for that.
     """
     centred = sample - sample.mean(axis=0, dtype=np.float64)
     variances, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
@@ -172,9 +171,10 @@ def import_faiss():
         import faiss
     except ImportError:
         raise ImportError(
-            'algorithm="faiss" needs the package faiss-cpu: pip install "skmde[faiss]".'
+            'algorithm="faiss" needs the package faiss-cpu. Install it with '
+            'pip install "skmde[faiss]".'
         ) from None
     if _forked:
-        # OpenMP would wait here for the threads that it had in the parent.
+        # In a forked process, OpenMP would wait forever for the threads of its parent.
         faiss.omp_set_num_threads(1)
     return faiss

@@ -1,12 +1,12 @@
 """Compiled loops of the neighbour search.
 
-Squared Euclidean distances are sums of squared differences, never ``|x|^2 - 2 x.y + |y|^2``:
-equal rows are at distance exactly 0 and nothing cancels. Every result belongs to one query row
-and is computed in an order that depends on neither the other queries nor the threads. Four
-queries share each read of a stored row; that is what makes the loops fast.
+Squared Euclidean distances are sums of squared differences, never ``|x|^2 - 2 x.y + |y|^2``. So
+equal rows have distance exactly 0 and there is no cancellation. The result of a query is computed
+in an order that depends on neither the other queries nor the threads. The loops are fast because
+four queries share each read of a stored row.
 
-A list of the best candidates so far is ordered by (distance, index), so ties are resolved by
-index whatever the order of the visits.
+The list of the best candidates so far is sorted by (distance, index), so ties are resolved by index
+and not by the order of the visits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from skmde._utils.jit import REASSOCIATE, jit
 
-_ITEM_BYTES = 1 << 17  # stored rows visited together: they stay in the second-level cache
+_ITEM_BYTES = 1 << 17  # stored rows per block, so that a block stays in the second-level cache
 
 
 @jit(fastmath=REASSOCIATE)
@@ -42,7 +42,7 @@ def _squared_distances(a, b, c, e, items, start, stop, out):
 
 @jit()
 def _squares_of_four(queries, group, rows, start, stop, out):
-    """The same for the queries from `group` on; the last one stands in where there are fewer."""
+    """The same for four queries from `group` on. The last query pads a group of fewer."""
     last = len(queries) - 1
     _squared_distances(
         queries[group],
@@ -58,7 +58,7 @@ def _squares_of_four(queries, group, rows, start, stop, out):
 
 @jit()
 def _insert(indices, values, index, value):
-    """Put a candidate into a list sorted by (value, index); the last one falls out."""
+    """Insert a candidate into a list sorted by (value, index), and drop the last entry."""
     at = len(indices) - 1
     while at > 0 and (
         value < values[at - 1] or (value == values[at - 1] and index < indices[at - 1])
@@ -72,7 +72,7 @@ def _insert(indices, values, index, value):
 
 @jit()
 def scan_rows(queries, exclude, rows, indices, values):
-    """The nearest rows of each query, among all of them.
+    """The nearest rows of each query, among all rows.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def scan_rows(queries, exclude, rows, indices, values):
         The row that is the query itself, or -1.
     rows : (n, d) float array
     indices, values : (q, k) int32 and float64 arrays
-        Filled with -1 and infinity; updated: sorted by (squared distance, index).
+        Filled with -1 and infinity. Overwritten, sorted by (squared distance, index).
     """
     n_queries, k = indices.shape
     step = max(8, _ITEM_BYTES // (rows.itemsize * rows.shape[1]))
@@ -94,7 +94,7 @@ def scan_rows(queries, exclude, rows, indices, values):
                 q = group + s
                 worst = values[q, k - 1]
                 for j in range(stop - start):
-                    # Rows come in order, so one as far away as the worst comes after it.
+                    # Rows are visited in order, so a row at the worst distance ranks after it.
                     if buffer[s, j] < worst and start + j != exclude[q]:
                         _insert(indices[q], values[q], np.int32(start + j), buffer[s, j])
                         worst = values[q, k - 1]
@@ -102,7 +102,7 @@ def scan_rows(queries, exclude, rows, indices, values):
 
 @jit()
 def all_squares(queries, rows, out):
-    """Squared distances of every query, float64, to every row: (q, n)."""
+    """Squared distances from each query (float64) to each row, into `out` of shape (q, n)."""
     step = max(8, _ITEM_BYTES // (rows.itemsize * rows.shape[1]))
     buffer = np.empty((4, step))
     for start in range(0, len(rows), step):
@@ -116,7 +116,7 @@ def all_squares(queries, rows, out):
 
 @jit()
 def paired_squares(rows, i, j, out):
-    """Squared distances of the pairs (i, j) of rows."""
+    """Squared distances of the pairs (i, j) of rows, into `out`."""
     for k in range(len(i)):
         out[k] = _squared_distance(rows[np.uintp(i[k])], rows[np.uintp(j[k])])
 
@@ -129,13 +129,13 @@ def select_smallest(block, indices, values):
     ----------
     block : (q, n) float64 array
     indices, values : (q, k) int32 and float64 arrays
-        Filled with -1 and infinity; updated.
+        Filled with -1 and infinity. Overwritten.
     """
     k = indices.shape[1]
     for q in range(block.shape[0]):
         worst = np.inf
         for j in range(block.shape[1]):
-            # Columns come in order, so one that equals the worst entry comes after it.
+            # Columns are visited in order, so an entry equal to the worst ranks after it.
             if block[q, j] < worst:
                 _insert(indices[q], values[q], np.int32(j), block[q, j])
                 worst = values[q, k - 1]
@@ -152,7 +152,7 @@ def _squared_distance(a, b):
 
 @jit()
 def refine(queries, exclude, rows, candidates, bounds, indices, values):
-    """The nearest of each query's candidates, by distances in all features.
+    """The nearest candidates of each query, by exact distances.
 
     Parameters
     ----------
@@ -163,8 +163,8 @@ def refine(queries, exclude, rows, candidates, bounds, indices, values):
     candidates : (q, c) int array
         Indices into `rows`, -1 for none.
     bounds : (q, c) float array
-        Ascending lower bounds of the squared distances: once a bound exceeds the worst distance
-        kept, the rest need not be looked at.
+        Ascending lower bounds of the squared distances. When a bound exceeds the worst distance
+        kept, the remaining candidates are skipped.
     indices, values : (q, k) int32 and float64 arrays
         Overwritten, sorted by (squared distance, index).
     """

@@ -1,4 +1,4 @@
-"""Exact neighbours for any metric: scikit-learn's pairwise distances, block by block."""
+"""Exact neighbours under any metric, from scikit-learn's pairwise distances of blocks of rows."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _BLOCK_ENTRIES = 1 << 20
 
 
 def _fitted_params(X, metric, metric_params):
-    """The metric's parameters, with those that depend on the data taken from the training rows.
+    """The metric's parameters. Those that depend on data are computed from the training rows.
 
-    Without this, blocks of rows would each be measured with variances of their own.
+    Otherwise scikit-learn would compute them from each block of rows.
     """
     params = dict(metric_params or {})
     if metric == "seuclidean" and "V" not in params:
@@ -28,7 +28,7 @@ def _fitted_params(X, metric, metric_params):
     if metric == "mahalanobis" and "VI" not in params and "V" not in params:
         params["VI"] = np.linalg.pinv(np.atleast_2d(np.cov(X.T)))
     d = X.shape[1]
-    # SciPy checks neither: it reads beyond a small matrix, and takes any exponent.
+    # SciPy checks neither: it reads beyond the end of a small matrix, and accepts any exponent.
     if metric == "mahalanobis" and np.shape(params.get("VI")) != (d, d):
         raise ValueError(
             f"metric='mahalanobis' needs the inverse covariance VI of shape ({d}, {d}), got "
@@ -40,13 +40,13 @@ def _fitted_params(X, metric, metric_params):
 
 
 class PairwiseSearch(RowSearch):
-    """All rows, to be compared with every query under one of scikit-learn's metrics.
+    """Compares each query with all rows, under a metric of scikit-learn or pynndescent.
 
     Parameters
     ----------
     rows : ndarray or csr_array of shape (n, d)
     metric : str or callable
-        Anything `sklearn.metrics.pairwise_distances` takes, or that pynndescent names.
+        A metric that `sklearn.metrics.pairwise_distances` accepts, or a name of pynndescent.
     metric_params : dict or None
     """
 
@@ -68,26 +68,26 @@ class PairwiseSearch(RowSearch):
                 block, k, exclude[start:stop]
             )
 
-        # A user's own function need not be safe to call from several threads.
+        # A user's function may not be thread-safe.
         n_jobs = 1 if callable(for_sklearn(self.metric)) else n_jobs
         run_rows(piece, n_queries, max(1, _BLOCK_ENTRIES // n), n_jobs)
         return indices, distances
 
     def between(self, queries, rows):
-        """Distances from each query to each of some stored rows: (q, r), float64."""
+        """Distances from each query to each of `rows`: (q, r), float64."""
         metric = for_sklearn(self.metric)
         try:
             block = pairwise_distances(queries, rows, metric=metric, **self.metric_params)
         except Exception as error:
-            # a function of pynndescent's, which is compiled, raises numba's errors
+            # The metrics of pynndescent are compiled and raise numba's errors.
             by_name = not callable(self.metric) and (callable(metric) or type(error) is TypeError)
             if not by_name:
                 raise
             kind = "sparse" if sp.issparse(queries) else "dense"
             reason = str(error).splitlines()[0]
             raise ValueError(
-                f"metric={self.metric!r} cannot be had for {kind} data and metric_params="
-                f"{self.metric_params!r} ({reason}). Change one of the three."
+                f"metric={self.metric!r} cannot be computed for {kind} data and metric_params="
+                f"{self.metric_params!r} ({reason}). Change the metric, its parameters or the data."
             ) from error
         block = np.array(block, dtype=np.float64)
         undefined = np.isnan(block)
@@ -96,23 +96,23 @@ class PairwiseSearch(RowSearch):
         return block
 
     def _undefined(self, queries, rows, left, right):
-        """Distances for pairs where the metric is 0/0: 0 for equal rows, else an error."""
+        """Distances of pairs where the metric is 0/0: 0 if all have equal rows, else an error."""
         for i, j in zip(left, right, strict=True):
             a, b = queries[[i]], rows[[j]]
             if (a != b).sum() > 0:
                 raise ValueError(
-                    f"The metric {self.metric!r} is not defined (NaN) between two rows, such as "
-                    f"{a} and {b}. Remove such rows (often they are constant or zero) or choose "
+                    f"The metric {self.metric!r} is not defined (NaN) between some rows, such as "
+                    f"{a} and {b}. Remove these rows (often they are constant or zero) or choose "
                     "another metric."
                 )
         return 0.0
 
 
 class PairwiseSparseSearch(RowSearch):
-    """Exact Euclidean neighbours of sparse rows that are too wide to be made dense.
+    """Exact Euclidean neighbours of sparse rows that are too large for a dense array.
 
-    A matrix product finds the candidates, up to its rounding; their distances are then taken
-    from differences, so that equal rows are at distance exactly 0.
+    A matrix product finds the candidates, with a tolerance for its rounding error. Their distances
+    are then computed from differences, so equal rows have distance exactly 0.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def _squared_norms(rows):
 
 
 def squared_differences(a, b, left, right):
-    """Squared distances of rows ``left`` of `a` and ``right`` of `b`, both sparse: no rounding."""
+    """Squared distances of rows `left` of `a` and `right` of `b`, both sparse, from differences."""
     out = np.empty(len(left))
     step = max(1, _BLOCK_ENTRIES // max(1, (a.nnz + b.nnz) // (a.shape[0] + b.shape[0])))
     for start in range(0, len(left), step):

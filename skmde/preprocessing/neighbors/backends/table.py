@@ -1,7 +1,7 @@
-"""The ways to search for neighbours, by name.
+"""The search algorithms by name.
 
-A new way is a subclass of :class:`~skmde.preprocessing.neighbors.backends.base.RowSearch` in a file
-of its own and one row of `SEARCHES`. Libraries are imported when a search is built, not before.
+A new algorithm is a subclass of :class:`~skmde.preprocessing.neighbors.backends.base.RowSearch` in
+a file of its own, and one row of `SEARCHES`. Libraries are imported only when a search is built.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Any, NamedTuple
 
 import scipy.sparse as sp
 
-# With fewer rows faiss complains on the standard error stream, and nothing is gained.
+# With fewer rows, faiss writes warnings to stderr and is not faster than the exact search.
 _ENOUGH_FOR_FAISS = 64
 
 
 class SearchOptions(NamedTuple):
-    """What a search may be built with.
+    """The options that a search is built with.
 
     Attributes
     ----------
     metric : str or callable, or None
-        None for metrics of Euclidean form, whose rows are prepared so that squared Euclidean
-        distances decide.
+        None for metrics of Euclidean form: the rows are prepared, so that the search uses squared
+        Euclidean distances.
     metric_params : dict or None
     n_neighbors : int
-        How many neighbours will usually be asked for.
+        Typical number of neighbours of a query.
     seed : int
     device : str
         A device that torch knows.
@@ -39,18 +39,18 @@ class SearchOptions(NamedTuple):
 
 
 class SearchKind(NamedTuple):
-    """A way to search.
+    """A search algorithm.
 
     Attributes
     ----------
     build : callable
-        From rows and `SearchOptions` to a `RowSearch`.
+        Takes rows and `SearchOptions`, returns a `RowSearch`.
     is_approximate : bool
-        Whether float32 rows are precise enough for it.
+        Whether the search is approximate. Then float32 rows are precise enough for it.
     needs_dense_euclidean : bool
-        Whether it serves dense rows and metrics of Euclidean form only.
+        Whether the search supports only dense rows and metrics of Euclidean form.
     uses_device : bool
-        Whether it computes on the index's device.
+        Whether the search runs on the device of the index.
     """
 
     build: Callable[[Any, SearchOptions], Any]

@@ -1,7 +1,7 @@
-"""Exact Euclidean neighbours on a device: blocked matrix products, for GPUs above all.
+"""Exact Euclidean neighbours on a device, mainly on GPUs, by matrix products of blocks of rows.
 
-The products find somewhat more candidates than asked for in float32; their distances are then
-taken from differences in float64 on the host.
+The products, in float32, find a few more candidates than wanted. Their distances are then computed
+from differences in float64 on the CPU.
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ from skmde.preprocessing.neighbors.backends.exact import ExactSearch
 
 __all__ = ["TorchSearch"]
 
-_BLOCK_ENTRIES = (1 << 22, 1 << 26)  # of a block of scores, on the CPU and elsewhere
-# Products of queries, rows and features up to which the CPU answers sooner than data can travel.
+_BLOCK_ENTRIES = (1 << 22, 1 << 26)  # size of a block of scores, on the CPU and on other devices
+# Up to this number of queries * rows * features, the CPU is faster than a transfer to the device.
 _FEW = 1e9
-_SPARE = 16
-_REACH = 1e15  # squares of float32 overflow beyond 1e19
+_SPARE = 16  # candidates beyond those wanted
+_REACH = 1e15  # far below 1e19, beyond which squares overflow in float32
 
 
 class TorchSearch(RowSearch):
-    """All rows, to be compared with every query on a torch device.
+    """Compares each query with all rows, on a torch device.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d), float32 or float64
     device : str
-        A device that torch knows. On a machine without it, where an unpickled index may find
-        itself, the CPU serves.
+        A device that torch knows. If an unpickled index does not find it, the CPU is used.
     """
 
     def __init__(self, rows, device):
@@ -43,15 +42,15 @@ class TorchSearch(RowSearch):
             return ExactSearch(self.rows).search(queries, k, exclude, n_jobs)
         queries = np.ascontiguousarray(queries, self.rows.dtype)
         candidates = self._candidates(queries, min(k + _SPARE, len(self.rows)), exclude)
-        nothing = np.zeros(candidates.shape, np.float32)  # no bound is known
+        nothing = np.zeros(candidates.shape, np.float32)  # lower bounds: none are known
         return nearest_candidates(queries, exclude, self.rows, candidates, nothing, k, n_jobs)
 
     def _candidates(self, queries, width, exclude):
-        """Indices of about the nearest rows, in no order."""
+        """Indices of the approximately nearest rows, unsorted."""
         there = self.device.split(":")[0] in {name.split(":")[0] for name in available_devices()}
         device = torch.device(self.device if there else "cpu")
         items = _on_device(self.rows, device)
-        # Products of centred rows cancel least.
+        # Centred rows keep the cancellation in the scores small.
         center = items.mean(dim=0)
         items = items - center
         norms = (items * items).sum(dim=1)
