@@ -19,8 +19,8 @@ import scipy.sparse as sp
 
 from skmde._linalg.symmetry import symmetric_matrix
 from skmde.preprocessing.neighbors.radius import trim
-from skmde.preprocessing.neighbors.search import clamp_neighbors
 from skmde.preprocessing.neighbors.selection import (
+    clamp_neighbors,
     drop_far,
     drop_self,
     nearest_columns,

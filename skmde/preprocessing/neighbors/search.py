@@ -18,42 +18,15 @@ The search algorithms (`algorithm`):
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
-from skmde._utils.warn import warn
 from skmde.preprocessing.neighbors.index import ALGORITHMS, NeighborIndex, check_rows
+from skmde.preprocessing.neighbors.precomputed import precomputed_neighbors
 from skmde.preprocessing.neighbors.radius import all_within
-from skmde.preprocessing.neighbors.selection import drop_far
+from skmde.preprocessing.neighbors.selection import clamp_neighbors, drop_far
 from skmde.preprocessing.pairs.distances import MetricDistances
 
-__all__ = ["ALGORITHMS", "NeighborIndex", "clamp_neighbors", "nearest_neighbors"]
-
-
-def clamp_neighbors(n_neighbors, n_samples):
-    """`n_neighbors`, limited to the number of other rows, with a warning if it is larger.
-
-    Parameters
-    ----------
-    n_neighbors : int
-        At least 1.
-    n_samples : int
-
-    Returns
-    -------
-    n_neighbors : int
-        At most ``n_samples - 1``.
-    """
-    if not isinstance(n_neighbors, Integral) or isinstance(n_neighbors, bool) or n_neighbors < 1:
-        raise ValueError(f"n_neighbors must be an integer of at least 1, got {n_neighbors!r}.")
-    if n_samples < 2:
-        raise ValueError(f"Neighbours need at least 2 samples; found {n_samples} sample.")
-    if n_neighbors > n_samples - 1:
-        warn(
-            f"n_neighbors={n_neighbors} is larger than the number of other rows; "
-            f"using {n_samples - 1} (n_samples={n_samples}).",
-        )
-        return n_samples - 1
-    return int(n_neighbors)
+__all__ = ["ALGORITHMS", "NeighborIndex", "nearest_neighbors"]
 
 
 def nearest_neighbors(
@@ -126,8 +99,6 @@ def nearest_neighbors(
     if max_distance is not None and not (isinstance(max_distance, Real) and max_distance > 0):
         raise ValueError(f"max_distance must be a positive number, got {max_distance!r}.")
     if isinstance(metric, str) and metric == "precomputed":
-        from skmde.preprocessing.neighbors.precomputed import precomputed_neighbors
-
         return *precomputed_neighbors(X, n_neighbors, max_distance=max_distance), None
     if n_neighbors is None and max_distance is None:
         raise ValueError("n_neighbors and max_distance are both None. Set at least one of them.")

@@ -7,12 +7,51 @@ infinity for a missing entry. Rows are sorted by (distance, index), so missing e
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 
-__all__ = ["drop_far", "drop_self", "nearest_columns", "nearest_stored", "sort_rows"]
+from skmde._utils.warn import warn
+from skmde.preprocessing.neighbors.backends.kernels import select_smallest
+
+__all__ = [
+    "clamp_neighbors",
+    "drop_far",
+    "drop_self",
+    "nearest_columns",
+    "nearest_stored",
+    "sort_rows",
+]
 
 # Up to this number of neighbours, insertion into a sorted list is faster than sorting a whole row.
 _FEW = 256
+
+
+def clamp_neighbors(n_neighbors, n_samples):
+    """`n_neighbors`, limited to the number of other rows, with a warning if it is larger.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        At least 1.
+    n_samples : int
+
+    Returns
+    -------
+    n_neighbors : int
+        At most ``n_samples - 1``.
+    """
+    if not isinstance(n_neighbors, Integral) or isinstance(n_neighbors, bool) or n_neighbors < 1:
+        raise ValueError(f"n_neighbors must be an integer of at least 1, got {n_neighbors!r}.")
+    if n_samples < 2:
+        raise ValueError(f"Neighbours need at least 2 samples; found {n_samples} sample.")
+    if n_neighbors > n_samples - 1:
+        warn(
+            f"n_neighbors={n_neighbors} is larger than the number of other rows; "
+            f"using {n_samples - 1} (n_samples={n_samples}).",
+        )
+        return n_samples - 1
+    return int(n_neighbors)
 
 
 def sort_rows(indices, distances):
@@ -63,8 +102,6 @@ def nearest_columns(distances, k, exclude):
     indices : ndarray of shape (n_queries, k), int32
     distances : ndarray of shape (n_queries, k), float64
     """
-    from skmde.preprocessing.neighbors.backends.kernels import select_smallest
-
     n_queries, n_items = distances.shape
     rows = np.flatnonzero(exclude >= 0)
     distances[rows, exclude[rows]] = np.inf

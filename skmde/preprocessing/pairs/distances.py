@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._utils.threads import run_rows
+from skmde.preprocessing.neighbors.backends.kernels import all_squares, paired_squares
 from skmde.preprocessing.neighbors.backends.pairwise import PairwiseSearch, squared_differences
 from skmde.preprocessing.neighbors.index import check_rows, few_cells
 from skmde.preprocessing.neighbors.metrics import check_metric, euclidean_form, is_angular
@@ -253,8 +254,6 @@ class MetricDistances:
         elif sp.issparse(rows):
             values = _sparse_squares(queries, rows)
         else:
-            from skmde.preprocessing.neighbors.backends.kernels import all_squares
-
             values = np.empty((len(queries), len(rows)))
             all_squares(np.ascontiguousarray(queries, np.float64), rows, values)
         without = None if lost is None else lost[:, None] | self._zero[items]
@@ -266,8 +265,6 @@ class MetricDistances:
             return self._paired_by_source(i, j)
         if sp.issparse(self._rows):
             return squared_differences(self._rows, self._rows, i, j)
-        from skmde.preprocessing.neighbors.backends.kernels import paired_squares
-
         values = np.empty(len(i))
         paired_squares(self._rows, np.ascontiguousarray(i), np.ascontiguousarray(j), values)
         return values

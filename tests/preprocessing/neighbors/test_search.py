@@ -18,7 +18,8 @@ from hypothesis.extra import numpy as hnp
 from neighbor_tables import by_definition, recall
 from scipy.spatial.distance import cdist, cityblock
 
-from skmde.preprocessing.neighbors.search import NeighborIndex, clamp_neighbors, nearest_neighbors
+from skmde.preprocessing.neighbors.search import NeighborIndex, nearest_neighbors
+from skmde.preprocessing.neighbors.selection import clamp_neighbors
 
 BACKENDS = "skmde.preprocessing.neighbors.backends"
 DENSE_SEARCHES = ["exact", "torch", "faiss"]

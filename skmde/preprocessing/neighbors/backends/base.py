@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skmde._utils.threads import run_rows
+from skmde.preprocessing.neighbors.backends.kernels import refine
 
 __all__ = ["RowSearch", "nearest_candidates"]
 
@@ -61,8 +62,6 @@ def nearest_candidates(queries, exclude, rows, candidates, bounds, k, n_jobs, or
     squared : ndarray of shape (q, k), float64
         As for `RowSearch`.
     """
-    from skmde.preprocessing.neighbors.backends.kernels import refine
-
     indices = np.empty((len(queries), k), np.int32)
     squared = np.empty((len(queries), k))
 

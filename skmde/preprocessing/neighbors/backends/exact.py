@@ -13,6 +13,7 @@ import numpy as np
 
 from skmde._utils.threads import run_rows
 from skmde.preprocessing.neighbors.backends.base import RowSearch
+from skmde.preprocessing.neighbors.backends.kernels import scan_rows
 
 __all__ = ["ExactSearch"]
 
@@ -33,8 +34,6 @@ class ExactSearch(RowSearch):
 
     def search(self, queries, k, exclude, n_jobs):
         """The nearest rows of each query; see `RowSearch`."""
-        from skmde.preprocessing.neighbors.backends.kernels import scan_rows
-
         queries = np.ascontiguousarray(queries, np.float64)
         indices = np.full((len(queries), k), -1, np.int32)
         squared = np.full((len(queries), k), np.inf)
