@@ -79,7 +79,7 @@ class QuadraticForm:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The bottom of a spectrum.
+    """The smallest eigenvalues and their eigenvectors.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ def smallest_eigenpairs(
 
 
 def choose_solver(form: QuadraticForm, n_vectors: int, solver: str, tol: float | None) -> str:
-    """What :func:`bottom` does if it is told `solver`."""
+    """The solver that :func:`smallest_eigenpairs` uses if it is told `solver`."""
     n_null, n = form.null.shape
     if n <= max(_SMALL, 4 * (n_vectors + n_null + 3)):
         return "dense"
@@ -273,9 +273,9 @@ def _lbfgs(
     if tol is None:  # half the memory, and nearly half the time
         tol, start = 0.0, start.float()
 
-    def ritz(X: torch.Tensor) -> tuple[Matrix, Matrix, Matrix]:
+    def ritz(X: Matrix) -> tuple[Matrix, Matrix, Matrix]:
         """Values, vectors and lengths of residuals of the rotation that makes X^T L X diagonal."""
-        rows = np.ascontiguousarray(X.numpy().T, np.float64)
+        rows = np.ascontiguousarray(X.T, np.float64)
         values, mix = space.rayleigh_ritz(rows, form.apply(rows), n_vectors)
         vectors = np.empty_like(rows)
         space.combine(mix, rows, vectors)
@@ -285,7 +285,7 @@ def _lbfgs(
 
     def step(state: SolverState) -> bool:
         nonlocal stopped
-        values, vectors, lengths = ritz(torch.from_numpy(state.X))
+        values, vectors, lengths = ritz(state.X)
         assert watch is not None
         stopped = bool(watch(state.iteration, values, vectors, float(np.linalg.norm(lengths))))
         return stopped
@@ -294,7 +294,7 @@ def _lbfgs(
     callbacks = () if watch is None else (step,)
     objective = _Form(form, space.n_threads)
     result = solver.minimize(objective, constraint, constraint.project(start), callbacks)
-    values, vectors, lengths = ritz(result.X)
+    values, vectors, lengths = ritz(result.X.numpy())
     # a method that compares values sees no step whose square is lost in them
     enough = max(tol * np.abs(values).max(), _ROOT_OF_ROUNDING * form.bound)
     converged = stopped or bool(lengths.max() <= enough)
