@@ -99,9 +99,8 @@ def check_constraint(recipe, estimator, Y):
     if "sample_weight" in recipe.fit_params():  # it holds for those that count
         Y = Y[recipe.fit_params()["sample_weight"] > 0]
         n = len(Y)
-    standardized = constraint == "standardized" or (
-        constraint is None and params.get("repulsive_penalty", "") is None
-    )
+    standardized = isinstance(estimator, QuadraticMDE) or constraint == "standardized"
+    standardized |= constraint is None and params.get("repulsive_penalty", "") is None
     if not standardized:
         require(np.abs(Y.mean(axis=0)).max() <= 1e-4 * size, f"mean {Y.mean(axis=0)}")
         return
