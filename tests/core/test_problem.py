@@ -551,6 +551,6 @@ def test_items_that_run_away_for_want_of_a_minimum_are_reported():
         push_and_pull("linear", "quadratic"),
         weights=np.array([1.0, -1.0]),
     )
-    with pytest.warns(ConvergenceWarning, match="move apart without end.*less repulsion"):
+    with pytest.warns(ConvergenceWarning, match=r"move apart without end.*Use less repulsion"):
         X = problem.embed(tol=0, max_iter=1000, random_state=0)
     assert bool(torch.isfinite(X).all())
