@@ -1,1 +1,1 @@
-"""The problem and its solvers, on torch tensors and compiled kernels; no scikit-learn."""
+"""MDE problems and their solvers, on torch tensors and compiled kernels, without scikit-learn."""

@@ -1,18 +1,20 @@
-"""The problem that an anchored embedding solves: pairs with a free item, functions, and anchors.
+"""The anchored MDE problem: pairs with a free item, their functions, and anchors.
 
-The average distortion is that of the pairs that have a free item. A pair of two anchors adds a
-constant and is left out. Coordinates are in the units of the anchors' values.
+Minimise the average distortion (monograph, section 2.3) of the pairs that have a free item, where
+the anchors have given coordinates (monograph, section 2.4.2). A pair of two anchors would add a
+constant, so it is left out. Coordinates are in the units of the anchors' values.
 
-A soft anchor is one pair more: it joins the item, which is free, to a further item that is fixed at
-the anchor's value, under the quadratic penalty (the *pull*).
+A soft anchor is a free item with one further pair, the *pull*. The pull joins the item to a
+*target*: a further item that is fixed at the anchor's value. Its penalty is quadratic.
 
-Neither the unit nor the offset of the coordinates may cost precision or iterations:
+The unit and offset of the coordinates must not affect precision or the number of iterations:
 
-- The solver works in a `Frame` around the anchors' mean. With a loss that has no length of its own,
-  the unit is the size of the original distances. Under attraction alone no length matters, so
-  coordinates have size 1 and the distortion of the quadratic solution is 1.
-- A stiff pull would slow the solver down. The variable of a soft anchor is its deviation from the
-  anchor's value, enlarged the more its pull outweighs its pairs.
+- The solver works in a `Frame` around the anchors' mean. For a loss that is homogeneous (has a
+  degree), the unit is the root mean square of the original distances. For attraction only, the unit
+  is the root mean square of the anchors' centred coordinates, and the distortion is divided by that
+  of the quadratic solution.
+- A strong pull makes the problem ill-conditioned. The variable of a soft anchor is therefore its
+  difference from the anchor's value, in a unit that is shorter if the pull outweighs the pairs.
 """
 
 from __future__ import annotations
@@ -42,29 +44,33 @@ from skmde.functions.powers import Linear, Quadratic
 from skmde.functions.residual_losses import SquaredLoss
 from skmde.functions.thresholds import Huber
 
-# The linear penalty's kink at 0 stalls the solver: it is rounded over these parts of the anchors'
-# extent first, one after the other.
+# The kink of the linear penalty at 0 stalls the solver. Solves with a rounded kink come first: over
+# these fractions of the anchors' extent, in this order.
 _ROUNDINGS = (0.3, 0.03, 0.003, 0.0003)
-_PRECISE = (1e-6, 1e6)  # sizes of an embedding that float32 does well
-_STIFF = 100.0  # pulls that outweigh pairs by so much are beyond float32
+_PRECISE = (1e-6, 1e6)  # sizes of an embedding for which float32 is precise enough
+_STIFF = 100.0  # float32 is not precise enough if pulls outweigh pairs by this factor
 
 Functions = Loss | tuple[Penalty, Penalty | None]
 
 
 class AnchoredSolution(NamedTuple):
-    """The outcome of a solve.
+    """The solution of an anchored problem.
 
     Attributes
     ----------
     X : ndarray of shape (n_items, m), float64
+        The embedding.
     value : float
         Average distortion.
     gradient : ndarray of shape (n_items, m)
-        Its gradient in the items; of anchors, soft ones too, that of the pairs alone.
+        Gradient of the average distortion. Rows of anchors, also of soft ones, do not include the
+        pulls.
     residual_norm : float
-        Frobenius norm of the gradient in the items that move.
+        Frobenius norm of the gradient with respect to the free items, including the pulls.
     n_iter : int
+        Number of iterations.
     history : dict of ndarray
+        See :meth:`~skmde.core.solvers.result.History.as_arrays`.
     """
 
     X: np.ndarray
@@ -76,20 +82,20 @@ class AnchoredSolution(NamedTuple):
 
 
 class _Variables(NamedTuple):
-    """How the solver's variables are related to coordinates.
+    """The relation between the solver's variables and coordinates.
 
     Attributes
     ----------
     frame : Frame
-        Center and unit of the coordinates that the objective sees.
+        Center and unit of the objective's coordinates.
     factor : float
-        What the distortion in this unit is multiplied by.
-    values, offset : ndarrays of shape (n_anchors, m) and (n_items, m)
-        In the frame: the anchors' values, and the points from which variables are counted.
-    stiffness : ndarray of shape (n_items,)
-        How much the pull at each item outweighs its pairs; 0 for items that are not pulled.
+        Factor from the distortion in this unit to the distortion in the anchors' unit.
+    values, offset : ndarrays of shape (n_anchors, m) and (n_all, m)
+        In the frame: the anchors' values, and the origin of each item's variables.
+    stiffness : ndarray of shape (n_all,)
+        Weight of the pull on each item, relative to the weights of its pairs; 0 without a pull.
     size, length : float
-        In the frame: the largest coordinate of an anchor, and the length that the solver sees as 1.
+        In the frame: the largest coordinate of an anchor, and the unit of the solver's variables.
     is_moderate : bool
         Whether float32 is precise enough.
     """
@@ -105,7 +111,7 @@ class _Variables(NamedTuple):
 
 
 class AnchoredProblem:
-    """Pairs, functions and anchors.
+    """The anchored MDE problem: pairs, functions and anchors.
 
     Parameters
     ----------
@@ -113,19 +119,20 @@ class AnchoredProblem:
     edges : ndarray of shape (p, 2), int
     functions : pair (Penalty, Penalty or None), or Loss
     weights : ndarray of shape (p,)
-        Negative for pairs under the second penalty.
+        Negative for pairs with the second, repulsive penalty.
     distances : ndarray of shape (p,) or None
         Original distances, for a loss.
     anchors, values : ndarrays of shape (n_anchors,) and (n_anchors, m)
+        Indices of the anchored items, and their coordinates.
     anchor_weight : float or None
-        Weight of the pull that a soft anchor feels; None for anchors that do not move.
+        Weight of the pulls of soft anchors; None for fixed anchors.
     device : torch.device
     n_jobs : int or None
 
     Attributes
     ----------
     edges, weights, distances : ndarrays or None
-        Those of pairs with a free item.
+        The edges with a free item, their weights and original distances.
     """
 
     def __init__(
@@ -145,7 +152,7 @@ class AnchoredProblem:
         self.n_items, self.functions = n_items, functions
         self.anchors, self.values = anchors, values
         self._anchor_weight = anchor_weight
-        self._fixed = anchors  # of n_items and those that soft anchors are pulled to
+        self._fixed = anchors  # fixed items: the anchors, or the targets of pulls
         if anchor_weight is None:
             free = np.ones(n_items, dtype=bool)
             free[anchors] = False
@@ -161,7 +168,7 @@ class AnchoredProblem:
 
     @property
     def _n_all(self) -> int:
-        """Number of items and of further items that soft anchors are pulled to."""
+        """Number of items, including the targets of pulls."""
         return self.n_items + (0 if self._anchor_weight is None else len(self.anchors))
 
     @property
@@ -171,13 +178,13 @@ class AnchoredProblem:
         return origin
 
     def count_loose(self) -> tuple[int, int]:
-        """Number of items that no chain of attractive pairs joins to an anchor, and their parts."""
+        """Number of loose items and of their components, in the graph of attractive pairs."""
         edges = self.edges[self.weights > 0]
         loose, n_parts = loose_items(edges, self.n_items, self.anchors)
         return int(np.count_nonzero(loose)), n_parts
 
     def place_quadratic(self) -> QuadraticPlacement:
-        """Where the quadratic penalty would put the items that attract each other."""
+        """The solution for the attractive pairs under the quadratic penalty."""
         if self._placement is None:
             attract = self.weights > 0
             edges, weights = self.edges[attract], self.weights[attract]
@@ -189,7 +196,7 @@ class AnchoredProblem:
         return self._placement
 
     def _solve_exactly(self) -> AnchoredSolution:
-        """The solution under the quadratic penalty alone."""
+        """The exact solution, if the quadratic penalty is the only function."""
         begin = time.perf_counter()
         placement = self.place_quadratic()
         value, gradient = self._evaluate(placement.X)
@@ -204,7 +211,7 @@ class AnchoredProblem:
 
     @property
     def _is_quadratic(self) -> bool:
-        """Whether the quadratic penalty is all there is."""
+        """Whether the quadratic penalty is the only function."""
         if len(self.edges) == 0:
             return True
         if isinstance(self.functions, Loss):
@@ -227,17 +234,17 @@ class AnchoredProblem:
         verbose: int = 0,
         **settings: Any,
     ) -> AnchoredSolution:
-        """The solution: exact, or by projected L-BFGS from a starting point.
+        """Solve exactly if the problem is quadratic, otherwise by projected L-BFGS.
 
         Parameters
         ----------
         start : ndarray of shape (n_items, m), float64, or callable
-            Rows of anchors that do not move are ignored. A callable is called only if a start is
-            needed.
+            Starting point. Rows of fixed anchors are ignored. A callable is called only for
+            L-BFGS.
         dtype : dtype
-            The solve is in float64 where float32 is not precise enough.
+            The solver uses float64 anyway if float32 is not precise enough.
         callbacks : sequence of callable
-            They see iterates in the units of the anchors' values.
+            They receive iterates in the units of the anchors' values.
         verbose : int
             1 shows a progress bar.
         **settings : dict
@@ -251,7 +258,8 @@ class AnchoredProblem:
             dtype = np.float64
         if self._is_linear:
             for threshold in (float(part * variables.size) for part in _ROUNDINGS):
-                # relative to the linear penalty the rounded one is multiplied by twice that
+                # Beyond the threshold, the Huber penalty is about 2 * threshold times the linear
+                # penalty. The pulls are scaled by the same factor.
                 rounded = Huber(threshold), None
                 pull = 2 * threshold
                 X, _, _ = self._run(variables, rounded, X, dtype, LBFGS(**settings), pull)
@@ -278,7 +286,7 @@ class AnchoredProblem:
         callbacks: Sequence[Callback] = (),
         verbose: int = 0,
     ) -> tuple[np.ndarray, int, dict[str, np.ndarray]]:
-        """Coordinates of all items, number of iterations and history of a solve."""
+        """Coordinates of all items, number of iterations and history of one L-BFGS solve."""
         frame, factor = variables.frame, variables.factor
         inside = np.empty((self._n_all, start.shape[1]))
         inside[: len(start)] = frame.inside(start)
@@ -295,9 +303,9 @@ class AnchoredProblem:
         Z = objective.from_original(X)
         if not np.isfinite(float(objective.value_and_gradient(Z)[0])):
             raise ValueError(
-                "The average distortion is infinite at the starting point: a barrier is infinite "
-                "where items are too close together. Take a penalty that is finite there, or give "
-                "`fit` an array as init in which the items are apart."
+                "The average distortion is infinite at the starting point: a barrier penalty is "
+                "infinite if two items are too close. Use a penalty that is finite there, or pass "
+                "`fit` an array as init in which no two items are close."
             )
         if self._attracts_only:
             quadratic = frame.inside(self.place_quadratic().X[: self.n_items])
@@ -351,20 +359,20 @@ class AnchoredProblem:
         n_iter: int,
         history: dict[str, np.ndarray],
     ) -> AnchoredSolution:
-        """X and all that is known of it, for the items."""
+        """The solution for the items, without the targets of pulls."""
         own = gradient[: self.n_items].copy()
         if self._anchor_weight is not None:
-            own[self.anchors] += gradient[self._fixed]  # minus the pull's
+            own[self.anchors] += gradient[self._fixed]  # cancels the gradient of the pull
         norm = self._residual_norm(gradient)
         return AnchoredSolution(X[: self.n_items], value, own, norm, n_iter, history)
 
     @property
     def _attracts_only(self) -> bool:
-        """Whether penalties, and no repulsion, make the distortion."""
+        """Whether the functions are penalties, and no pair repels."""
         return isinstance(self.functions, tuple) and not (self.weights < 0).any()
 
     def _stiffness(self) -> np.ndarray:
-        """How much the pull at each item outweighs its pairs; 0 for those that are not pulled."""
+        """Weight of the pull on each item, relative to the weights of its pairs, or 0."""
         found = np.zeros(self._n_all)
         if self._anchor_weight is not None:
             ends, weights = self.edges.ravel(), np.repeat(np.abs(self.weights), 2)
@@ -374,7 +382,7 @@ class AnchoredProblem:
         return found
 
     def _unit(self) -> tuple[float, float]:
-        """Unit of length of the solver, and what its values are to be multiplied by."""
+        """The objective's unit of length, and the factor from its values to the original ones."""
         if isinstance(self.functions, Loss):
             function, lengths = self.functions, self.distances
         elif self._attracts_only:
@@ -388,13 +396,13 @@ class AnchoredProblem:
             return size, float(np.float64(size) ** degree)
 
     def _pulls(self) -> np.ndarray:
-        """The pairs of soft anchors and what they are pulled to."""
+        """The pairs of soft anchors and their targets."""
         return np.stack([self.anchors, self._fixed], axis=1)
 
     def _objective(
         self, functions: Functions, dtype: torch.dtype, unit: float = 1.0, pull: float = 1.0
     ) -> Total:
-        """Average distortion of all pairs, in some unit of length, its pulls multiplied."""
+        """Average distortion of all pairs, in a unit of length, with pulls multiplied by `pull`."""
         options: dict[str, Any] = {"dtype": dtype, "device": self._device}
         delta = self.distances
         edges = EdgeList.build(
@@ -420,10 +428,10 @@ class AnchoredProblem:
         return Total([EdgeTerm(edges, self._n_all, m, dtype=dtype, backend=backend)], backend)
 
     def _evaluate(self, X: np.ndarray) -> tuple[float, np.ndarray]:
-        """Average distortion and its gradient at X, in float64; 0 if there is no pair."""
+        """Average distortion and its gradient at X, in float64; zeros if there are no pairs."""
         if len(self.edges) == 0:
             return 0.0, np.zeros_like(X)
-        # relative to the center, where differences of coordinates are exact
+        # centred coordinates, so that differences lose no precision
         value, gradient = self._objective(self.functions, torch.float64).value_and_gradient(
             torch.from_numpy(X - self.center).to(self._device)
         )

@@ -1,4 +1,9 @@
-"""The MDE problem: items, edges, distortion functions and a constraint, and how to solve it."""
+"""The MDE problem: items, edges, distortion functions and a constraint.
+
+Minimise E(X) = (1/p) sum_k f_k(d_k) over the embeddings X in a constraint set (monograph, sections
+2.3 and 2.4). d_k is the embedding distance of edge k, and f_k its distortion function (chapter 4).
+Distances, and original distances (*deviations*), are in the units of the embedding.
+"""
 
 from __future__ import annotations
 
@@ -44,48 +49,48 @@ class MDE:
     n_components : int
         Dimension of the embedding, m.
     edges : array-like of shape (p, 2), integers, or None
-        Pairs of items. An item cannot be paired with itself. None means every pair, in the order
-        of ``skmde.preprocessing.all_edges``; that is several times faster than listing them.
+        Pairs of items. An item cannot be paired with itself. None means all pairs, in the order
+        of ``skmde.preprocessing.all_edges``; this is several times faster than a list of them.
     distortion : str, Penalty, Loss, callable, or pair (attractive, repulsive)
-        With `deviations`, a loss. Otherwise a penalty, or a pair of them: the first for pairs with
-        positive weight, the second for those with negative weight. A callable takes and returns
-        torch tensors, and may hold one parameter for each edge.
+        With `deviations`, a loss. Otherwise a penalty, or a pair of penalties: the first for edges
+        with positive weight, the second for edges with negative weight. A callable takes and
+        returns torch tensors, and may hold one parameter for each edge.
     constraint : None, {"centered", "standardized"} or Constraint, default=None
         None means centered.
     weights : array-like of shape (p,), default=None
-        Weight of each pair, multiplied with its penalty or loss; 1 if None.
+        Weight of each edge, which multiplies its penalty or loss; 1 if None.
     deviations : array-like of shape (p,), default=None
-        Original distances, at least 0, in the units that the embedding is to have.
+        Original distance of each edge, at least 0. The embedding will have the same units.
     device : None, str or torch.device, default=None
         None is the CPU; "auto" takes a GPU if there is one.
     n_jobs : int, default=None
-        Limit on the threads of the compiled kernels; None means torch's number. The result
-        does not depend on it.
+        Maximum number of threads for the compiled kernels; None means torch's number of threads.
+        The result does not depend on it.
 
     Attributes
     ----------
     X : torch.Tensor of shape (n_items, n_components)
-        The embedding, after `embed`; None before.
+        The embedding; None before `embed` is called.
     value, residual_norm : float
         Average distortion, and Frobenius norm of the projected gradient, at `X`.
     result : SolveResult
-        How the last solve went.
+        The result of the last solve: iterations, history, and the reason why it stopped.
 
     Raises
     ------
     ValueError
-        If the sizes, edges, weights, deviations, functions or device make no problem; the message
-        says which.
+        If the sizes, edges, weights, deviations, functions or device are invalid. The message names
+        the invalid one.
 
     Notes
     -----
     The problem is solved in float64 if any of `weights`, `deviations` and the starting point
-    is float64, and in float32 otherwise. float32 is several times faster, and precise
-    enough for embeddings that are drawn or passed on to other methods.
+    is float64, and in float32 otherwise. float32 is several times faster. Its precision is
+    enough for plots, and for use as features in other methods.
 
     Examples
     --------
-    Four items in a square, from the distances of five pairs:
+    The corners of a square, from the original distances of five pairs:
 
     >>> import numpy as np
     >>> from skmde import MDE
@@ -120,7 +125,7 @@ class MDE:
         self.n_components = int(n_components)
         self.device = resolve_device(device)
         self.n_jobs = n_jobs
-        count_threads(n_jobs)  # refuses what is no number of threads
+        count_threads(n_jobs)  # raises if n_jobs is invalid
         self.constraint = resolve_constraint(constraint)
         self.constraint.validate(self.n_items, self.n_components)
         build = AllPairs.build if edges is None else partial(EdgeList.build, edges)
@@ -146,17 +151,17 @@ class MDE:
 
     @property
     def edges(self) -> torch.Tensor:
-        """The pairs, smaller item first, in the order given: shape (p, 2), int64."""
+        """The pairs, shape (p, 2), int64, in the given order; the smaller item comes first."""
         pairs = torch.stack([self._edges.i, self._edges.j], dim=1).long()
         return self._edges.to_callers_order(pairs)
 
     def to(self, device: str | torch.device | None) -> MDE:
-        """Move the problem, and its embedding if there is one, to a device.
+        """Move the problem, and the embedding if there is one, to a device.
 
         Parameters
         ----------
         device : None, str or torch.device
-            As for the class.
+            None is the CPU; "auto" takes a GPU if there is one.
 
         Returns
         -------
@@ -187,21 +192,21 @@ class MDE:
         Parameters
         ----------
         X : array-like of shape (n_items, n_components), default=None
-            Starting point; it is projected onto the constraint set, and not changed. None means
-            a random one.
+            Starting point. It is projected onto the constraint set; the array is not modified. None
+            means a random starting point.
         tol : float, default=1e-5
-            Stop when the Frobenius norm of the projected gradient is at most this.
+            Stop when the Frobenius norm of the projected gradient is at most `tol`.
         max_iter : int, default=300
-            Largest number of iterations; 0 returns the starting point.
+            Maximum number of iterations; 0 returns the starting point.
         memory_size : int, default=10
-            Number of past steps that the quasi-Newton matrix is built from.
+            Number of past steps from which the quasi-Newton matrix is built.
         random_state : int, numpy Generator or None, default=None
             Seed of the random starting point.
         callbacks : callable or sequence of callable
             Each is called after every iteration with a state that has `iteration`, `X`, `value`
-            and `residual_norm`; returning True stops the solve.
+            and `residual_norm`. A callback that returns True stops the solve.
         snapshot_every : int, default=None
-            Keep a copy of every so many iterates in ``result.history.snapshots``.
+            Keep a copy of every `snapshot_every`-th iterate in ``result.history.snapshots``.
         verbose : int, default=0
             1 shows a progress bar.
 
@@ -213,13 +218,14 @@ class MDE:
         Raises
         ------
         ValueError
-            If the starting point has the wrong shape or is not finite, or a number is out of range.
+            If the starting point has the wrong shape or is not finite, or a parameter is invalid.
 
         Warns
         -----
         ConvergenceWarning
-            If no finite, sensible solution could be reached. Running into `max_iter` is normal
-            and does not warn.
+            If the solver could not decrease the average distortion, if the items move apart without
+            end, or if the starting point has no finite value or gradient. Stopping at `max_iter` is
+            normal and does not warn.
         """
         _check_numbers(tol, max_iter, memory_size, snapshot_every)
         callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
@@ -260,7 +266,7 @@ class MDE:
         start = self._projected(self._embedding(X, "the starting point X"))
         free = self.constraint.is_free and self.n_items > 1
         if free and bool((start == start[0]).all()):
-            # No pair has a direction in which to part.
+            # Coincident items exert no force on each other, so the solver cannot separate them.
             start = start + 1e-4 * self._random_start(np.random.default_rng(0), start.dtype)
         return start
 
@@ -271,7 +277,7 @@ class MDE:
         t = self._edges.deviations
         if t is None or not self.constraint.is_free:
             return X
-        # As large as the original distances are: normal vectors are at sqrt(2 m) from each other.
+        # Scale X to the original distances: normal vectors are about sqrt(2 m) apart.
         largest = float(t.max())
         part = t / largest if largest > 0 else t
         return X * (largest * math.sqrt(float(dot(part, part)) / (2 * self.n_components * len(t))))
@@ -282,18 +288,18 @@ class MDE:
             got = tuple(X.shape) if isinstance(X, torch.Tensor) else type(X).__name__
             raise ValueError(
                 f"{self.constraint!r}: project must return a tensor of shape "
-                f"{tuple(start.shape)}; got {got}. skmde.constraints.check_constraint finds such "
-                "faults."
+                f"{tuple(start.shape)}; got {got}. Check the constraint with "
+                "skmde.constraints.check_constraint."
             )
         if not bool(torch.isfinite(X).all()):
             raise ValueError(
                 f"{self.constraint!r}: project returned NaN or infinite entries for the starting "
-                "point."
+                "point. Check the constraint with skmde.constraints.check_constraint."
             )
         return X.contiguous()
 
     def _embedding(self, X: Any, name: str = "X") -> torch.Tensor:
-        """An embedding given by the caller, or the problem's own if None."""
+        """The embedding that the caller passed, checked; the problem's own embedding if None."""
         if X is None:
             if self.X is None:
                 raise ValueError("there is no embedding yet: call embed() first, or pass X.")
@@ -311,7 +317,7 @@ class MDE:
         dtype = torch.promote_types(X.dtype, self._edges.dtype)
         X = X.detach().to(device=self.device, dtype=dtype)
         if not bool(torch.isfinite(X).all()):
-            raise ValueError(f"{name} holds NaN or infinite entries.")
+            raise ValueError(f"{name} holds NaN or infinite entries; all must be finite.")
         return X
 
     @cpu_by_default()
@@ -321,7 +327,7 @@ class MDE:
         Parameters
         ----------
         X : array-like of shape (n_items, n_components), default=None
-            An embedding; None means the problem's own.
+            An embedding; None means the embedding found by `embed`.
 
         Returns
         -------
@@ -339,7 +345,7 @@ class MDE:
         Parameters
         ----------
         X : array-like of shape (n_items, n_components), default=None
-            An embedding; None means the problem's own.
+            An embedding; None means the embedding found by `embed`.
 
         Returns
         -------
@@ -356,7 +362,7 @@ class MDE:
         Parameters
         ----------
         X : array-like of shape (n_items, n_components), default=None
-            An embedding; None means the problem's own.
+            An embedding; None means the embedding found by `embed`.
 
         Returns
         -------
@@ -373,16 +379,16 @@ class MDE:
         Parameters
         ----------
         X : array-like of shape (n_items, n_components), default=None
-            An embedding; None means the problem's own.
+            An embedding; None means the embedding found by `embed`.
         distortion : str, Penalty, Loss or callable, default=None
-            Another function for the same pairs, weights and deviations: for example, "squared"
-            for the stress of an embedding found under another loss. Where there are deviations, a
-            name means a loss.
+            Another function for the same edges, weights and deviations. For example, "squared"
+            gives the stress of an embedding that minimises another loss. If the problem has
+            deviations, a name means a loss. None means the problem's own functions.
 
         Returns
         -------
         average_distortion : float
-            By default, the value that `embed` minimises.
+            By default, the average distortion that `embed` minimises.
         """
         embedding = self._embedding(X)
         edges = self._edges
@@ -398,19 +404,19 @@ class MDE:
 
     @cpu_by_default()
     def high_distortion_pairs(self, X: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
-        """Edges and their distortions, the most distorted first.
+        """Edges and their distortions, in decreasing order of distortion.
 
         Parameters
         ----------
         X : array-like of shape (n_items, n_components), default=None
-            An embedding; None means the problem's own.
+            An embedding; None means the embedding found by `embed`.
 
         Returns
         -------
         edges : torch.Tensor of shape (p, 2)
-            The pairs.
+            The edges.
         distortions : torch.Tensor of shape (p,)
-            Decreasing.
+            Their distortions, in decreasing order.
         """
         values = self.distortions(X)
         order = torch.argsort(values, descending=True, stable=True)

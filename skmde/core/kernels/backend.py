@@ -1,9 +1,17 @@
-"""Who computes: compiled loops on the CPU, or torch on any device.
+"""Backends: compiled loops on the CPU, or torch on any device.
 
-A backend is chosen once for a problem, from its device, and asked which functions it serves.
-It owns the sums over pairs of items and the passes over the solver's history; everything above it
-works on torch tensors and never asks where they are. A new backend (a GPU kernel, say) is one more
-subclass of `Backend` here and one more case of `choose_backend`.
+A backend computes a sum of distortions over pairs of items, and its gradient,
+
+    scale * sum_k f_k(d_k),        scale * A C A^T X,
+
+where d_k is the embedding distance of pair k, A the incidence matrix of the pairs and
+C = diag(f_k'(d_k) / d_k) (monograph, section 2.3; the gradient is in chapter 5). It also computes
+the inner products and linear combinations of L-BFGS (monograph, section 6.1.1). Distances are in
+the units of the embedding.
+
+A backend is chosen once per problem, from the device. Code outside the backends works on torch
+tensors and does not depend on the device. To add a backend (for example, a GPU kernel), write a
+subclass of `Backend` here and add a case to `choose_backend`.
 """
 
 from __future__ import annotations
@@ -26,23 +34,23 @@ _EDGES_PER_PIECE = 1 << 18
 _PAIRS_PER_PIECE = 1 << 17
 _MAX_PIECES = 16
 _MIN_PIECES = 4
-_PARTS = 1 << 26  # numbers in all pieces' gradients; wide embeddings get fewer pieces
-_SMALL = 1 << 14  # numbers; below it a sum of pieces is not worth sharing
-_SHARE = 1 << 15  # numbers per piece of a vector
+_PARTS = 1 << 26  # limit on the numbers in all pieces' gradients; large gradients get fewer pieces
+_SMALL = 1 << 14  # numbers; up to here, one thread sums the pieces' gradients
+_SHARE = 1 << 15  # numbers per piece of a long vector
 
 Value = float | torch.Tensor
-# From an embedding and a factor to the factor times the sum of distortions, and its gradient.
+# Takes X and a factor; returns the sum of distortions and its gradient, both times the factor.
 Sums = Callable[[torch.Tensor, float], tuple[Value, torch.Tensor]]
 
 
 class Run(NamedTuple):
-    """Pairs of items that have one distortion function.
+    """Pairs of items that share one distortion function.
 
     Attributes
     ----------
     function : Penalty or Loss
     i, j : torch.Tensor of shape (c,), int32
-        The items.
+        The items of the pairs.
     weights : torch.Tensor of shape (c,)
     deviations : torch.Tensor of shape (c,) or None
         Original distances, for a loss.
@@ -56,16 +64,16 @@ class Run(NamedTuple):
 
 
 class Backend(ABC):
-    """Sums over pairs of items, and the solver's passes over long vectors.
+    """Sums over pairs of items, and operations on the long vectors of a solver.
 
     Results have the same bits for any number of threads.
 
     Parameters
     ----------
     device : torch.device
-        Where the tensors are.
+        Device of the tensors.
     n_threads : int
-        Threads for compiled loops.
+        Number of threads for compiled loops.
     """
 
     def __init__(self, device: torch.device, n_threads: int = 1) -> None:
@@ -80,12 +88,12 @@ class Backend(ABC):
     def edge_sums(
         self, runs: Sequence[Run], n_items: int, n_components: int, dtype: torch.dtype
     ) -> Sums:
-        """The sum of the distortions of all runs, and its gradient, as a function of X.
+        """Build the function that sums the distortions of all runs and computes the gradient.
 
         Parameters
         ----------
         runs : sequence of Run
-            One at least, of functions that the backend `serves`.
+            At least one. The backend must serve their distortion functions; see `serves`.
         n_items, n_components : int
             Shape of the embedding.
         dtype : torch.dtype
@@ -94,7 +102,7 @@ class Backend(ABC):
         Returns
         -------
         sums : callable
-            Takes a contiguous embedding and a factor.
+            Takes a contiguous embedding and a factor that multiplies both results.
         """
 
     def all_pairs_sums(
@@ -106,18 +114,20 @@ class Backend(ABC):
         n_components: int,
         dtype: torch.dtype,
     ) -> Sums | None:
-        """The same for every pair of items, in the order of rows, without lists of them.
+        """The same as `edge_sums` for all pairs of items, without a list of the pairs.
+
+        `weights` and `deviations` are in the order of `AllPairs`.
 
         Returns
         -------
         sums : callable or None
-            None if the backend has no loop for it: then list the pairs.
+            None if the backend has no such loop; the caller then uses `edge_sums`.
         """
         return None
 
     @abstractmethod
     def history_dots(self, H: torch.Tensor, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """Inner products of every row of `H` with `g` and with `y`: shape (rows, 2)."""
+        """Inner products of every row of `H` with `g` and with `y`, shape (n_rows, 2)."""
 
     @abstractmethod
     def combine(
@@ -132,7 +142,7 @@ class CompiledBackend(Backend):
     Parameters
     ----------
     n_threads : int
-        Threads that share the loops.
+        Number of threads that share the loops.
     """
 
     def __init__(self, n_threads: int = 1) -> None:
@@ -147,7 +157,7 @@ class CompiledBackend(Backend):
         length = n_items * n_components
         arguments = []
         for run in runs:
-            # not read where there are no original distances
+            # the kernels of penalties do not read it, but need an array
             delta = run.weights if run.deviations is None else run.deviations
             pairs = (x.numpy() for x in (run.i, run.j, run.weights, delta))
             arguments.append((*_kernel_of(run.function, dtype), *pairs))
@@ -206,7 +216,7 @@ class CompiledBackend(Backend):
         return sums
 
     def _collect(self, parts: Any, scale: float, out: Any) -> None:
-        """The pieces' gradients, added up in their order."""
+        """Add up the pieces' gradients in a fixed order, times `scale`, into `out`."""
         bounds = even_pieces(0, len(out), 1 if len(out) <= _SMALL else 8)
         run_pieces(
             lambda start, stop: numba_edges.collect(parts, scale, start, stop, out),
@@ -239,7 +249,7 @@ class CompiledBackend(Backend):
 
 
 class TorchBackend(Backend):
-    """Operations of torch, on any device and for any distortion function."""
+    """Torch operations, for any device and any distortion function."""
 
     def serves(self, function: Penalty | Loss) -> bool:
         return True
@@ -295,18 +305,18 @@ def choose_backend(device: torch.device, n_threads: int = 1) -> Backend:
     ----------
     device : torch.device
     n_threads : int, default=1
-        Threads for compiled loops; results do not depend on it.
+        Number of threads for compiled loops; results do not depend on it.
 
     Returns
     -------
     backend : Backend
-        Functions that it does not serve are evaluated by `TorchBackend`, on the same device.
+        For distortion functions that it does not serve, use `TorchBackend` on the same device.
     """
     return CompiledBackend(n_threads) if is_cpu(device) else TorchBackend(device, n_threads)
 
 
 def _kernel_of(function: Penalty | Loss, dtype: torch.dtype) -> tuple[int, Any]:
-    """Kind and parameters of a built-in function, as its compiled loop takes them."""
+    """Kind and parameters of a built-in function, the arguments of the compiled loops."""
     kernel = function.kernel_parameters()
     assert kernel is not None
     kind, *parameters = kernel
@@ -314,23 +324,24 @@ def _kernel_of(function: Penalty | Loss, dtype: torch.dtype) -> tuple[int, Any]:
 
 
 def _shares(length: int) -> list[tuple[int, int]]:
-    """Pieces of a long vector; how many depends on its length alone."""
+    """Pieces of a long vector; their number depends only on the length."""
     return even_pieces(0, length, min(_MAX_PIECES, -(-length // _SHARE)))
 
 
 def edge_pieces(counts: Sequence[int], length: int) -> list[tuple[int, int, int]]:
-    """Pieces of the work on runs of edges; how many depends on the problem alone.
+    """Pieces of the runs of edges; their number depends only on the problem.
 
     Parameters
     ----------
     counts : sequence of int
-        Edges of each run.
+        Number of edges of each run.
     length : int
-        Numbers of the gradient.
+        Number of entries of the gradient.
 
     Returns
     -------
     pieces : list of tuple (run, start, stop)
+        Index of the run, and its edges ``start:stop``.
     """
     most = min(max(_PARTS // length, _MIN_PIECES), _MAX_PIECES)
     size = max(_EDGES_PER_PIECE, -(-sum(counts) // most))
@@ -342,7 +353,7 @@ def edge_pieces(counts: Sequence[int], length: int) -> list[tuple[int, int, int]
 
 
 def row_pieces(n_items: int) -> list[tuple[int, int, int]]:
-    """Numbered runs of rows with about as many pairs each; how many depends on n alone."""
+    """Numbered pieces of rows with about equally many pairs; they depend only on `n_items`."""
     rows = np.arange(n_items + 1)
     before = rows * (2 * n_items - rows - 1) // 2
     n_pairs = int(before[-1])

@@ -1,1 +1,1 @@
-"""What a solver minimises: sums of terms over pairs of items."""
+"""Objectives: the functions that solvers minimise. An objective is a sum of terms."""

@@ -1,8 +1,15 @@
-"""Every pair of items, without lists of them.
+"""The average distortion over all pairs of items, without a list of the pairs.
 
-Pair (i, j), i < j, is number ``i (2 n - i - 1) / 2 + j - i - 1``: the order of rows of a triangle,
-and of ``scipy.spatial.distance.pdist``. Knowing that, the kernel reads no index and gathers
-nothing, so a pair costs a fraction of what an edge does, in time and memory.
+For n items there are p = n (n - 1) / 2 pairs, and
+
+    E(X) = (1/p) sum_{i < j} f_ij(||x_i - x_j||)
+
+(monograph, section 2.3; the gradient is in chapter 5). Distances are in the units of the embedding.
+
+The position of pair (i, j), i < j, is ``i (2 n - i - 1) / 2 + j - i - 1``. This is the order of the
+rows of the upper triangle, as in ``scipy.spatial.distance.pdist``. The kernel derives i and j from
+the position and reads no indices. A pair therefore costs a fraction of the time and memory of an
+edge.
 """
 
 from __future__ import annotations
@@ -27,14 +34,14 @@ from skmde.functions.base import Loss, Penalty
 
 
 class AllPairs:
-    """All pairs of items under one distortion function; stands in for an `EdgeList`.
+    """All pairs of items, with one distortion function; used in place of an `EdgeList`.
 
     Parameters
     ----------
     n_items : int
         Number of items, at least 2.
     function : Penalty or Loss
-        The function of every pair.
+        The distortion function of every pair.
     weights : torch.Tensor of shape (p,) or None
         None means 1 for each pair.
     deviations : torch.Tensor of shape (p,) or None
@@ -43,7 +50,7 @@ class AllPairs:
     device : torch.device
     """
 
-    order = None  # nothing is moved
+    order = None  # the pairs are stored in the caller's order
 
     def __init__(
         self,
@@ -75,20 +82,22 @@ class AllPairs:
         dtype: torch.dtype = torch.float32,
         device: torch.device | None = None,
     ) -> AllPairs | EdgeList:
-        """Check the arguments, which are those of :class:`skmde.MDE`.
+        """Check the arguments and build the pairs; see :class:`skmde.MDE` for the parameters.
 
-        Pairs that attract and pairs that repel, with a function each, need lists: then an
-        `EdgeList` is what is built.
+        Returns
+        -------
+        pairs : AllPairs or EdgeList
+            An `EdgeList` if some pairs attract and others repel, under two different functions.
 
         Raises
         ------
         ValueError
-            If there is no pair, or a weight or deviation is missing, not finite or of the wrong
-            length.
+            If there are fewer than two items; if the weights or deviations are missing, not finite
+            or of the wrong length.
         """
         p = n_items * (n_items - 1) // 2
         if p == 0:
-            raise ValueError("one item makes no pair; at least 2 items are required.")
+            raise ValueError("n_items is 1, so there are no pairs; at least 2 items are required.")
         w, delta = as_weights(weights, p), as_deviations(deviations, p)
         attract, repel = resolve_functions(distortion, w, delta)
         device = device or torch.device("cpu")
@@ -98,7 +107,7 @@ class AllPairs:
             return EdgeList.build(
                 pairs, n_items, distortion, weights=weights, dtype=dtype, device=device
             )
-        # copies: the caller may write to his arrays, or may not let us write to them
+        # copies, because the caller's arrays may be read-only, or change later
         w_tensor, delta_tensor = (
             None if x is None else torch.tensor(x, dtype=dtype, device=device) for x in (w, delta)
         )
@@ -117,7 +126,7 @@ class AllPairs:
 
     @cached_property
     def _pairs(self) -> torch.Tensor:
-        # for whoever cannot do without lists: a user's callable, another device
+        # lists of the pairs, for torch: callables, and GPUs
         n = self.n_items
         return torch.triu_indices(n, n, 1, dtype=torch.int32, device=self.device)
 
@@ -145,24 +154,24 @@ class AllPairs:
         return moved
 
     def under(self, function: Penalty | Loss) -> AllPairs:
-        """The same pairs under another function."""
+        """The same pairs with another distortion function."""
         arguments = self.given_weights, self.deviations, self.dtype, self.device
         return AllPairs(self.n_items, function, *arguments)
 
     def runs(self) -> list[Run]:
-        """The pairs as backends take lists of them."""
+        """The pairs as runs, the input of backends."""
         return runs_of(self)
 
     def to_callers_order(self, values: torch.Tensor) -> torch.Tensor:
-        """The values: they are in that order."""
+        """The values, unchanged: they are already in that order."""
         return values
 
 
 class AllPairsTerm:
-    """The average distortion over all pairs, by a loop that reads no list of them.
+    """The average distortion over all pairs, by a loop that needs no list of the pairs.
 
-    Gives the same numbers as an :class:`~skmde.core.objectives.edge_term.EdgeTerm`, but for
-    rounding.
+    The numbers are those of an :class:`~skmde.core.objectives.edge_term.EdgeTerm`, up to rounding
+    error.
 
     Parameters
     ----------
@@ -181,7 +190,7 @@ class AllPairsTerm:
     def build(
         cls, pairs: AllPairs, n_components: int, *, dtype: torch.dtype, backend: Backend
     ) -> AllPairsTerm | None:
-        """The term, or None if the backend has no such loop for the function.
+        """The term, or None if the backend has no such loop for the distortion function.
 
         Parameters
         ----------

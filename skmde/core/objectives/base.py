@@ -1,4 +1,9 @@
-"""What solvers see of an objective, and what a new term of it has to offer."""
+"""Protocols of an objective and of its terms.
+
+An objective is a real function of the embedding X. For an MDE problem it is the average distortion
+E(X) (monograph, section 2.3), possibly with further terms. A solver needs its value and its
+gradient, of X's shape. The objective fixes the units of both.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,10 @@ from skmde.core.kernels.backend import Backend
 
 @runtime_checkable
 class Term(Protocol):
-    """One summand of an objective: a function of the embedding with a gradient."""
+    """One summand of an objective: a differentiable function of the embedding."""
 
     def value_and_gradient(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
-        """Value at an embedding, and gradient.
+        """Value and gradient at an embedding.
 
         Parameters
         ----------
@@ -24,7 +29,7 @@ class Term(Protocol):
         Returns
         -------
         value : float or scalar tensor
-            A tensor where a device computed it, so that nothing waits for the device.
+            A tensor if it was computed on a GPU, so that nothing waits for the GPU.
         gradient : torch.Tensor of X's shape
         """
         ...
@@ -32,18 +37,18 @@ class Term(Protocol):
 
 @runtime_checkable
 class PairTerm(Term, Protocol):
-    """A term that is a mean over pairs of items, so that single pairs can be asked about."""
+    """A term that is a mean over pairs of items. It also offers numbers of single pairs."""
 
     def distances(self, X: torch.Tensor) -> torch.Tensor:
-        """Embedding distances of the pairs, in the caller's order: shape (p,)."""
+        """Embedding distances of the pairs, in the caller's order, shape (p,)."""
         ...
 
     def distortions(self, X: torch.Tensor) -> torch.Tensor:
-        """Weighted distortions of the pairs, in the caller's order: shape (p,)."""
+        """Weighted distortions of the pairs, in the caller's order, shape (p,)."""
         ...
 
 
 class Objective(Term, Protocol):
-    """What a solver minimises: a term that knows the backend of its tensors."""
+    """The function that a solver minimises: a term with the backend of its tensors."""
 
     backend: Backend

@@ -1,15 +1,15 @@
-r"""Average distortion and its gradient.
+r"""The average distortion over a list of edges, and its gradient.
 
 With d_k the embedding distance of edge k = (i, j) and f_k its distortion function,
 
     E(X) = (1/p) sum_k f_k(d_k),        grad E(X) = (1/p) A C A^T X,
 
 where A is the incidence matrix of the edges and C = diag(f_k'(d_k) / d_k), the *slopes*
-(monograph, section 2.3 and equation for the gradient in chapter 5). Distances are in the units
-of the embedding.
+(monograph, section 2.3; the gradient is in chapter 5). Distances are in the units of the embedding.
 
-On the CPU, built-in functions go to compiled loops; everything else (a user's callable, a subclass
-with maths of its own, another device) goes to torch. The two may share one problem, a segment each.
+On the CPU, compiled loops evaluate the built-in functions. Torch evaluates the rest: callables,
+subclasses that override the mathematics, and everything on a GPU. One problem may use both, each
+for its own segments.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Edges = EdgeList | AllPairs
 
 
 class EdgeTerm:
-    """The average distortion, for embeddings of shape (n_items, n_components).
+    """The average distortion of a list of edges, a term of an objective.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class EdgeTerm:
     dtype : torch.dtype
         Of the embedding: float32 or float64.
     backend : Backend, default=None
-        Who computes; None chooses by the device of the edges.
+        None chooses it by the device of the edges.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class EdgeTerm:
     def value_and_gradient(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
         """Average distortion and its gradient at `X`, shape (n_items, n_components).
 
-        The value is a Python float where compiled loops computed all of it, else a float64 scalar
-        tensor, so that nothing waits for a device.
+        The value is a float if compiled loops computed all of it. Otherwise it is a float64 scalar
+        tensor, so that nothing waits for a GPU.
         """
         X, scale = X.contiguous(), 1.0 / len(self.edges)
         value, gradient = self._sums[0](X, scale)

@@ -1,9 +1,13 @@
-"""The edge list: which pairs have a distortion, and which function each pair has.
+"""The edge list: the pairs of items, their weights, original distances and distortion functions.
 
-Edges are stored as two contiguous int32 arrays, cut into *segments*: one distortion function
-each (pairs that attract, pairs that repel), so that no mask over the edges is ever taken.
-Inside a segment edges are sorted by their first item, for the sake of the memory caches.
-`EdgeList.order` maps back to the order in which the caller gave them.
+The edges are the set of pairs of the monograph, sections 2.2 and 2.3. Their weights and original
+distances define the distortion functions (monograph, chapter 4). Original distances are in the
+units of the embedding.
+
+Edges are stored as two contiguous int32 arrays. The arrays are cut into *segments* with one
+distortion function each: first the pairs that attract, then the pairs that repel. Kernels therefore
+need no mask over the edges. Inside a segment, edges are sorted by their first item, which makes
+better use of memory caches. `EdgeList.order` maps stored edges to the caller's order.
 """
 
 from __future__ import annotations
@@ -20,14 +24,14 @@ from skmde.functions.adapters import CallableLoss, CallablePenalty
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.registry import resolve_loss, resolve_penalty
 
-_STRETCH = 1 << 20  # edges whose order is checked at a time
+_STRETCH = 1 << 20  # number of edges per block, when the order is checked
 
 Distortion = str | Penalty | Loss | Callable[..., torch.Tensor]
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A run ``start:stop`` of edges that share one distortion function."""
+    """Edges ``start:stop``, which share one distortion function."""
 
     start: int
     stop: int
@@ -47,9 +51,9 @@ class EdgeList:
     deviations : torch.Tensor of shape (p,) or None
         Original distances, for losses; in the units of the embedding.
     segments : tuple of Segment
-        They follow each other and cover all p edges.
+        Contiguous segments that cover all p edges.
     order : torch.Tensor of shape (p,), int64, or None
-        Position in the caller's list of each stored edge; None if nothing was moved.
+        Position of each stored edge in the caller's list; None if the order is the same.
     """
 
     i: torch.Tensor
@@ -71,7 +75,7 @@ class EdgeList:
         return self.i.device
 
     def runs(self) -> list[Run]:
-        """The segments, as backends take them."""
+        """The segments as runs, the input of backends."""
         return runs_of(self)
 
     def to(
@@ -89,11 +93,11 @@ class EdgeList:
         )
 
     def under(self, function: Penalty | Loss) -> EdgeList:
-        """The same edges, all under one other function."""
+        """The same edges, all with another distortion function."""
         return replace(self, segments=(Segment(0, len(self), function),))
 
     def joined(self, other: EdgeList) -> EdgeList:
-        """These edges and then others, each under its own function."""
+        """These edges followed by others; all keep their distortion functions."""
         n, both = len(self), (self, other)
         order = None
         if self.order is not None or other.order is not None:
@@ -118,7 +122,7 @@ class EdgeList:
         )
 
     def to_callers_order(self, values: torch.Tensor) -> torch.Tensor:
-        """Values given for the stored edges, in the order in which the caller gave them."""
+        """Values of the stored edges, rearranged to the caller's order."""
         if self.order is None:
             return values
         out = torch.empty_like(values)
@@ -142,8 +146,9 @@ class EdgeList:
         Raises
         ------
         ValueError
-            If `edges` is empty, is not (p, 2), names an item that is not there or pairs an item
-            with itself; if a weight or deviation is missing, not finite or of the wrong length.
+            If `edges` is empty, does not have shape (p, 2), has an item outside 0 to n_items - 1,
+            or pairs an item with itself. If the weights or deviations are missing, not finite or of
+            the wrong length.
         """
         pairs = as_edges(edges, n_items)
         p = pairs.shape[0]
@@ -153,7 +158,7 @@ class EdgeList:
         if w is not None and attract is not repel:
             side = (w < 0).astype(np.int8)
         low, high = (x.astype(np.int32) for x in (pairs.min(axis=1), pairs.max(axis=1)))
-        # A plain callable may carry one parameter for each of its edges, in the caller's order.
+        # A callable may hold one parameter for each edge, in the caller's order: keep that order.
         adapters = (CallablePenalty, CallableLoss)
         if isinstance(attract, adapters) or isinstance(repel, adapters):
             order = _sorting_order(side, np.zeros_like(side), np.zeros_like(side))
@@ -171,7 +176,7 @@ class EdgeList:
         )
 
         def tensor(values: np.ndarray) -> torch.Tensor:
-            # A copy: the caller may write to his arrays, or may not let us write to them.
+            # A copy, because the caller's arrays may be read-only, or change later.
             return torch.tensor(values, dtype=dtype, device=device)
 
         return cls(
@@ -185,7 +190,7 @@ class EdgeList:
 
 
 def runs_of(edges: Any) -> list[Run]:
-    """The segments of an `EdgeList` or of `AllPairs`, as backends take them."""
+    """The segments of an `EdgeList` or of `AllPairs` as runs, the input of backends."""
     i, j, w, delta = edges.i, edges.j, edges.weights, edges.deviations
     runs = []
     for segment in edges.segments:
@@ -206,7 +211,7 @@ def as_edges(edges: Any, n_items: int) -> np.ndarray:
             f"{pairs.shape}."
         )
     if not np.issubdtype(pairs.dtype, np.integer):
-        raise ValueError(f"edges must hold integers (item numbers); got dtype {pairs.dtype}.")
+        raise ValueError(f"edges must hold integers (indices of items); got dtype {pairs.dtype}.")
     lowest, highest = pairs.min(), pairs.max()
     if lowest < 0 or highest >= n_items:
         wrong = lowest if lowest < 0 else highest
@@ -217,7 +222,7 @@ def as_edges(edges: Any, n_items: int) -> np.ndarray:
     if own.size:
         raise ValueError(
             f"edge {own[0]} pairs item {pairs[own[0], 0]} with itself ({own.size} such edges); "
-            "leave such pairs out."
+            "remove these edges."
         )
     return pairs
 
@@ -232,7 +237,7 @@ def as_deviations(deviations: Any, p: int) -> np.ndarray | None:
     delta = _per_edge(deviations, p, "deviations")
     if delta is not None and (delta < 0).any():
         raise ValueError(
-            f"deviations are distances and must be at least 0; the smallest is {delta.min()}."
+            f"deviations are distances, so they must be at least 0; the smallest is {delta.min()}."
         )
     return delta
 
@@ -250,7 +255,7 @@ def _per_edge(values: Any, p: int, name: str) -> np.ndarray | None:
     if not np.isfinite(array).all():
         raise ValueError(
             f"{name} holds {np.count_nonzero(~np.isfinite(array))} values that are NaN or "
-            "infinite; leave those pairs out."
+            "infinite; omit these pairs."
         )
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
@@ -258,7 +263,7 @@ def _per_edge(values: Any, p: int, name: str) -> np.ndarray | None:
 def resolve_functions(
     distortion: Any, w: np.ndarray | None, delta: np.ndarray | None
 ) -> tuple[Penalty | Loss, Penalty | Loss]:
-    """The functions of the pairs that attract and of those that repel."""
+    """The distortion functions of the pairs that attract and of the pairs that repel."""
     if delta is not None:
         if isinstance(distortion, (tuple, list)):
             raise ValueError(
@@ -268,8 +273,8 @@ def resolve_functions(
         return loss, loss
     if isinstance(distortion, Loss):
         raise ValueError(
-            f"{type(distortion).__name__} is a loss: it compares embedding distances with "
-            "original ones; pass these as deviations=."
+            f"{type(distortion).__name__} is a loss: it compares embedding distances with original "
+            "distances, which are missing; pass these as deviations=."
         )
     if isinstance(distortion, Sequence) and not isinstance(distortion, str):
         if len(distortion) != 2:
@@ -296,7 +301,7 @@ def resolve_functions(
 
 
 def _sorting_order(side: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
-    """Permutation that sorts by (side, low, high), or None if they are sorted already."""
+    """Permutation that sorts edges by (side, low, high); None if they are already sorted."""
     n, p = int(high.max()) + 1, len(low)
 
     def key(part: slice) -> np.ndarray:
@@ -307,7 +312,7 @@ def _sorting_order(side: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.nd
         out += high[part]
         return out
 
-    # a stretch at a time: the keys of all edges are larger than the edges
+    # block by block, because the keys of all edges need more memory than the edges
     stretches = (key(slice(k, k + _STRETCH + 1)) for k in range(0, p, _STRETCH))
     if all((keys[1:] >= keys[:-1]).all() for keys in stretches):
         return None

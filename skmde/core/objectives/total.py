@@ -1,4 +1,8 @@
-"""An objective as the sum of its terms."""
+"""An objective as the sum of its terms.
+
+The value is the sum of the terms' values, the gradient the sum of their gradients. All terms have
+the same units. The usual single term is the average distortion (monograph, section 2.3).
+"""
 
 from __future__ import annotations
 
@@ -11,17 +15,17 @@ from skmde.core.objectives.base import Term
 
 
 class Total:
-    """The sum of terms, which solvers minimise.
+    """The objective that solvers minimise: a sum of terms.
 
-    A new part of the objective (repulsion by all non-neighbours, a proximal term) is one class with
+    To add a term (for example, repulsion by all non-neighbours), write one class with the method
     ``value_and_gradient(X)``; see :class:`~skmde.core.objectives.base.Term`.
 
     Parameters
     ----------
     terms : sequence of Term
-        One at least; all of embeddings of one shape.
+        At least one. All terms take embeddings of the same shape.
     backend : Backend
-        Of the tensors.
+        The backend of the tensors.
 
     Examples
     --------
@@ -39,12 +43,12 @@ class Total:
 
     def __init__(self, terms: Sequence[Term], backend: Backend) -> None:
         if not terms:
-            raise ValueError("An objective has no terms; give one at least.")
+            raise ValueError("The objective has no terms; pass at least one.")
         self.terms = tuple(terms)
         self.backend = backend
 
     def value_and_gradient(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
-        """Sum of the terms' values at `X`, and of their gradients."""
+        """Sum of the terms' values at `X`, and sum of their gradients."""
         value, gradient = self.terms[0].value_and_gradient(X)
         for term in self.terms[1:]:
             more, slope = term.value_and_gradient(X)

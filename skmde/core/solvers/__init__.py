@@ -1,1 +1,1 @@
-"""Projected L-BFGS, its parts, and what a solve returns."""
+"""Solvers: the base class, projected L-BFGS and its parts, and the result of a solve."""

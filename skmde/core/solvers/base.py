@@ -1,8 +1,13 @@
-"""What a solver is, and a solve with a progress bar and a warning if it failed.
+"""The base class of solvers, and `solve`, which adds checks, a progress bar and a warning.
 
-A solver says what it needs of the terms of an objective (`requires`) and ends with a
-:class:`~skmde.core.solvers.result.Status`. A new solver is one subclass of `Solver` in a file of
-its own.
+A solver minimises an average distortion E(X) over a constraint set (monograph, chapter 6). It
+stops when the Frobenius norm of the projected gradient G is at most a tolerance; G = 0 is the
+stationarity condition (monograph, chapter 5). E, G and the tolerance are in the units of the
+objective that the solver is given.
+
+A solver lists the methods that it needs of every term of an objective (`requires`), and ends with a
+:class:`~skmde.core.solvers.result.Status`. To add a solver, write one subclass of `Solver` in a
+file of its own.
 """
 
 from __future__ import annotations
@@ -20,11 +25,11 @@ from skmde.core.solvers.progress import progress_bar
 from skmde.core.solvers.result import Callback, SolveResult, Status
 from skmde.exceptions import ConvergenceWarning
 
-_FIRST_STEPS = 2  # iterations after which a solve that ends is not taken for a failed one
+_FIRST_STEPS = 2  # a solve that makes more iterations than this has not failed
 
 
 class Solver(ABC):
-    """A method that minimises an objective over a constraint set; its settings are attributes."""
+    """An algorithm that minimises an objective over a constraint set; settings are attributes."""
 
     #: Names of the methods that every term of the objective must have.
     requires: ClassVar[tuple[str, ...]] = ("value_and_gradient",)
@@ -39,32 +44,33 @@ class Solver(ABC):
         X: torch.Tensor,
         callbacks: Sequence[Callback] = (),
     ) -> SolveResult:
-        """Minimise the objective from a feasible start.
+        """Minimise the objective from a feasible starting point.
 
         Parameters
         ----------
         objective : Objective
-            What to minimise.
+            The function to minimise.
         constraint : Constraint
-            Where.
+            The constraint set.
         X : torch.Tensor of shape (n, m)
-            Feasible start; not changed.
+            Starting point, in the constraint set; not modified.
         callbacks : sequence of callable
-            Each is called with a `SolverState` after every iteration; True stops the solve.
+            Each is called with a `SolverState` after every iteration. A callback that returns True
+            stops the solve.
 
         Returns
         -------
         result : SolveResult
-            The best finite iterate. No solver raises for numerical reasons.
+            The best finite iterate. A solver never raises for numerical reasons.
         """
 
     def check(self, objective: Objective) -> None:
-        """Refuse an objective whose terms lack something that the solver needs.
+        """Check that every term of the objective has the methods that the solver needs.
 
         Raises
         ------
         TypeError
-            The message names the term, the solver and what is missing.
+            If a term lacks one of them. The message names the term, the solver and the methods.
         """
         for term in getattr(objective, "terms", (objective,)):
             missing = [name for name in self.requires if not hasattr(term, name)]
@@ -84,17 +90,18 @@ def solve(
     callbacks: Sequence[Callback] = (),
     verbose: int = 0,
 ) -> SolveResult:
-    """Minimise from a feasible start; see :meth:`Solver.minimize`.
+    """Run a solver, with a progress bar and a warning on failure; see :meth:`Solver.minimize`.
 
     Raises
     ------
     TypeError
-        If a term of the objective lacks something that the solver needs.
+        If a term of the objective lacks a method that the solver needs.
 
     Warns
     -----
     ConvergenceWarning
-        If no finite, sensible solution could be reached.
+        If the solver could not decrease the average distortion, if the items move apart without
+        end, or if the starting point has no finite value or gradient.
     """
     solver.check(objective)
     with progress_bar(verbose, solver.max_iter) as bar:
@@ -105,20 +112,21 @@ def solve(
 
 def _warn_if_failed(result: SolveResult) -> None:
     norms = result.history.residual_norm
-    # As good as the precision allows: moving every item by its own length would change the value,
-    # to first order, by some square roots of a rounding: what rounding changes in the
-    # slopes of d ** 1.5 where items coincide. Or the value itself is but rounding of positions.
+    # X may already be as good as the precision allows. `gain` bounds the first-order change of the
+    # value if every item moves by its own length. The tolerance is a multiple of sqrt(eps), because
+    # rounding changes the slopes of d ** 1.5 by that much where items coincide. The second test
+    # covers a value that is itself only the rounding error of the coordinates.
     gain = norms[-1] * float(torch.linalg.matrix_norm(result.X))
     eps, value = torch.finfo(result.X.dtype).eps, abs(result.value)
     settled = gain <= 30 * eps**0.5 * value or value <= 100 * eps * gain
-    # Later on it is the kink of a loss, or rounding, that ends the solve.
+    # After some iterations, NO_DESCENT means a kink of the loss or rounding error, not a failure.
     begun = result.n_iter > _FIRST_STEPS
     stuck = result.status is Status.NO_DESCENT and norms[-1] > 0.01 * norms[0]
     stuck = stuck and not (settled or begun)
     endless = result.status is Status.UNBOUNDED
     if stuck or endless or result.status is Status.NOT_FINITE:
         advice = (
-            "Give a repulsive penalty that grows less than the attractive one, or less repulsion."
+            "Use less repulsion, or a repulsive penalty that grows less than the attractive one."
             if endless
             else "Check the scale of the data and of the starting point."
         )

@@ -1,17 +1,22 @@
-r"""Limited-memory inverse Hessian, in terms of inner products.
+r"""The pairs of L-BFGS, and the search direction that they define (monograph, section 6.1.1).
 
-The two-loop recursion (Nocedal and Wright, algorithm 7.4) multiplies a gradient g by
+The direction is V = -B^{-1} G. The matrix B^{-1} approximates the inverse Hessian. It is built from
+the last M pairs
 
-    B^{-1} built from the last M pairs  s = X_+ - X,  y = G_+ - G,
+    s = X_+ - X,    y = G_+ - G,
 
-with 4 M passes over vectors of length n m, each waiting for the one before it. Its result lies
-in the span of the pairs and g, and its coefficients depend on inner products alone. So two
-passes do: one that takes all inner products with g and y, one that forms the combination
-(Chen, Wang and Zhou, "Large-scale L-BFGS using MapReduce", 2014). Both are shared by threads
-without changing a bit, and on another device all numbers cross to the host at once.
+where X and X_+ are successive iterates, and G and G_+ their projected gradients. s has the unit of
+length of the embedding, y that of the gradient.
 
-One row more than the memory is kept, so that a trial's pair can be staged and measured before
-it is known whether the trial will be accepted.
+The two-loop recursion (Nocedal and Wright, algorithm 7.4) computes B^{-1} G in 4 M passes over
+vectors of length n m; each pass waits for the one before it. The result is a linear combination of
+G and the pairs, and the coefficients depend on inner products only. Two passes are therefore
+enough: the first takes all inner products with the newest g and y, the second forms the combination
+(Chen, Wang and Zhou, "Large-scale L-BFGS using MapReduce", 2014). Threads share both passes without
+changing a bit of the result. On a GPU, all inner products are copied to the host at once.
+
+The history has one slot more than the memory. It holds the pair of a trial ("staged") until the
+line search accepts or rejects the trial.
 """
 
 from __future__ import annotations
@@ -31,9 +36,9 @@ class PairHistory:
     memory_size : int
         Number of pairs; at least 1.
     like : torch.Tensor of shape (n, m)
-        Gives length, dtype and device.
+        A tensor with the length, dtype and device of the vectors.
     backend : Backend
-        Who makes the passes.
+        Computes the inner products and the combination.
     """
 
     def __init__(self, memory_size: int, like: torch.Tensor, backend: Backend) -> None:
@@ -53,21 +58,22 @@ class PairHistory:
         return len(self._pairs)
 
     def clear(self) -> None:
-        """Forget all pairs: the next direction is steepest descent."""
+        """Delete all pairs: the next direction is steepest descent."""
         self._pairs.clear()
-        # A failed search may have left a pair that is not finite, and 0 times NaN is NaN.
+        # A failed line search may have left a pair with NaN, and 0 times NaN is NaN.
         self._H.zero_()
 
     def stage(
         self, X_new: torch.Tensor, X: torch.Tensor, G_new: torch.Tensor, G: torch.Tensor
     ) -> torch.Tensor:
-        """Put the pair that leads from X to a trial in the free slot; measure all pairs against it.
+        """Store the pair of the step from X to a trial in the free slot; take inner products.
 
         Returns
         -------
-        dots : torch.Tensor of shape (2 slots + 1, 2)
-            Inner products of every s, then every y, with `G_new` and with the staged y; last
-            that of the staged s with itself, twice. They are on the device of the vectors.
+        dots : torch.Tensor of shape (2 * slots + 1, 2)
+            Inner products of every s, then of every y, with `G_new` (first column) and with the
+            staged y (second column). Both entries of the last row are the inner product of the
+            staged s with itself. The tensor is on the device of the vectors.
         """
         self._staged = next(k for k in range(self.slots) if k not in self._pairs)
         row_s, row_y = self._H[self._staged], self._H[self.slots + self._staged]
@@ -79,10 +85,10 @@ class PairHistory:
         return torch.cat([dots, ss.to(dots)])
 
     def accept(self, dots: np.ndarray) -> bool:
-        """Keep the staged pair, given its numbers on the host.
+        """Keep the staged pair if its curvature s^T y is positive beyond rounding error.
 
-        A pair without curvature (s^T y not clearly positive) would spoil the matrix and is
-        left out. Returns whether the pair was kept.
+        Without positive curvature, the matrix would not be positive definite. `dots` is the result
+        of `stage`, on the host. Returns whether the pair was kept.
         """
         new, slots = self._staged, self.slots
         dots, ss = dots[:-1], dots[-1, 0]
@@ -103,8 +109,8 @@ class PairHistory:
         if not self._pairs:
             return -G, -squared_norm
         coefficients = np.zeros(2 * self.slots)
-        used = self._pairs  # the numbers of the free slot mean nothing, and may be NaN
-        with np.errstate(all="ignore"):  # beyond the range of numbers: a direction that is refused
+        used = self._pairs  # the inner products of the free slot are stale, and may be NaN
+        with np.errstate(all="ignore"):  # after an overflow, the caller rejects the direction
             a, b, gamma = self._coefficients()
             slope = -(a[used] @ self._sg[used] + b[used] @ self._yg[used] + gamma * squared_norm)
         coefficients[: self.slots], coefficients[self.slots :] = -a, -b
@@ -112,7 +118,7 @@ class PairHistory:
         return V.view_as(G), float(slope)
 
     def _coefficients(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """B^{-1} g as ``a @ S + b @ Y + gamma g``: the two loops, on inner products."""
+        """Coefficients of B^{-1} g = ``a @ S + b @ Y + gamma * g``, by the two-loop recursion."""
         pairs, sy, yy = self._pairs, self._sy, self._yy
         newest = pairs[-1]
         gamma = sy[newest, newest] / yy[newest, newest]

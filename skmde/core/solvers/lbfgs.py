@@ -8,8 +8,10 @@ From a feasible X_0, for k = 0, 1, ...:
     t_k by a line search                modified strong Wolfe conditions (``line_search.py``)
     X_{k+1} = P(X_k + t_k V_k)          projected onto the constraint set
 
-The solver never raises for numerical reasons: it returns the best finite iterate and says why
-it stopped. One evaluation costs one read from the device.
+X is in the units of the embedding, E and G in those of the objective; `tol` has the unit of G.
+
+The solver never raises for numerical reasons. It returns the best finite iterate, and the reason
+why it stopped. Each evaluation of E reads from the device once.
 """
 
 from __future__ import annotations
@@ -38,12 +40,12 @@ from skmde.core.solvers.result import (
     asks_to_stop,
 )
 
-_FAR = 1e12  # how many times as large as the start, or as unit size, no embedding is
+_FAR = 1e12  # growth of the norm of X beyond which the items diverge
 
 
 @dataclass
 class _Point:
-    """An iterate or a trial, with all that the host knows of it."""
+    """An iterate or a trial of the line search, with its numbers on the host."""
 
     step: float
     X: torch.Tensor
@@ -65,15 +67,15 @@ class LBFGS(Solver):
     Parameters
     ----------
     tol : float
-        Stop when the Frobenius norm of the projected gradient is at most this.
+        Stop when the Frobenius norm of the projected gradient is at most `tol`.
     max_iter : int
-        Largest number of iterations.
+        Maximum number of iterations.
     memory_size : int
-        Pairs in the quasi-Newton matrix.
+        Number of pairs in the quasi-Newton matrix.
     wolfe : Wolfe
         Constants of the line search.
     snapshot_every : int, optional
-        Keep a copy of every so many iterates in the history.
+        Keep a copy of every `snapshot_every`-th iterate in the history; None keeps none.
     """
 
     tol: float = 1e-5
@@ -89,7 +91,7 @@ class LBFGS(Solver):
         X: torch.Tensor,
         callbacks: Sequence[Callback] = (),
     ) -> SolveResult:
-        memory_size = max(1, min(self.memory_size, self.max_iter))  # no more pairs than steps
+        memory_size = max(1, min(self.memory_size, self.max_iter))  # one pair a step at most
         solve = _Solve(objective, constraint, memory_size, self.wolfe, X)
         point = solve.start(X)
         history = History()
@@ -129,7 +131,7 @@ class LBFGS(Solver):
                 status = Status.UNBOUNDED
         X = point.X
         if iteration and not constraint.needs_projection:
-            X = constraint.project(X).contiguous()  # what rounding has added up over the steps
+            X = constraint.project(X).contiguous()  # removes the accumulated rounding error
         return SolveResult(
             X=X,
             value=point.value,
@@ -146,7 +148,7 @@ class LBFGS(Solver):
 
 
 class _Solve:
-    """One run of the algorithm: the problem, the pairs, and the counters."""
+    """One run of the algorithm: objective, constraint, pairs and counters."""
 
     def __init__(
         self,
@@ -161,7 +163,7 @@ class _Solve:
         self.wolfe = wolfe
         self.pairs = PairHistory(memory_size, like, objective.backend)
         self.noise = 4.0 * torch.finfo(like.dtype).eps
-        self.size = 0.0  # norm of the start
+        self.size = 0.0  # Frobenius norm of the starting point
         self.n_evaluations = 0
 
     def start(self, X: torch.Tensor) -> _Point:
@@ -172,7 +174,7 @@ class _Solve:
         return _Point(0.0, X, G, numbers[0], 0.0, numbers[1])
 
     def runs_away(self, point: _Point) -> bool:
-        """Whether repulsion has won: what is negative still decreases, however far items are."""
+        """Whether the value is negative and the items diverge, so that there is no minimum."""
         if point.value >= 0:
             return False
         (squared_size,) = self._read(dot(point.X, point.X))
@@ -205,14 +207,14 @@ class _Solve:
         if trial is None:
             return None
         if trial is not latest[0]:
-            # another trial's pair is staged: measure the accepted one again
+            # The slot holds the pair of a later trial: stage the accepted one again.
             trial.dots = self._numbers_of(point, trial.X, trial.G, trial.value, V).dots
         assert trial.dots is not None
         self.pairs.accept(trial.dots)
         return trial
 
     def _first_step(self, point: _Point) -> float:
-        """1, but along -G itself no more than moves the items by as much as they are spread."""
+        """1; along -G, at most the step whose length is the norm of the starting point."""
         if len(self.pairs) or not 0 < self.size < point.residual_norm:
             return 1.0
         return self.size / point.residual_norm
@@ -234,7 +236,7 @@ class _Solve:
     def _numbers_of(
         self, point: _Point, X: torch.Tensor, G: torch.Tensor, value: Any, V: torch.Tensor
     ) -> _Point:
-        """A trial with its inner products, all read from the device at once."""
+        """A trial with its inner products, which are read from the device at once."""
         dots = self.pairs.stage(X, point.X, G, point.G)
         numbers = self._read(value, dot(G, V), dot(G, G), dots)
         table = np.asarray(numbers[3:]).reshape(-1, 2)

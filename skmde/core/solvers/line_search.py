@@ -1,18 +1,18 @@
 r"""Line search for the modified strong Wolfe conditions (monograph, section 6.1.1).
 
-Along a direction V from X, with G the projected gradient,
+For a point X, a direction V and a step t,
 
     phi(t) = E(P(X + t V)),      slope(t) = tr(G_t^T V),
 
-where P projects onto the constraint and G_t is the projected gradient at P(X + t V). A step is
-accepted when
+where P projects onto the constraint set and G_t is the projected gradient at P(X + t V). The step
+has no unit; phi and slope are in the units of the objective. A step is accepted if
 
     phi(t) <= phi(0) + c1 t slope(0)      and      abs(slope(t)) <= c2 abs(slope(0)).
 
 The search brackets such a step and narrows the bracket by cubic interpolation (Nocedal and
-Wright, *Numerical Optimization*, section 3.5). A trial that is not finite lies beyond every
-useful step: it closes the bracket from above. If no trial meets both conditions, the best one
-that decreases the value is taken.
+Wright, *Numerical Optimization*, section 3.5). A trial with a value or slope that is not finite is
+too long, so the next trial is shorter. If no trial meets both conditions, the search returns the
+trial with the smallest value, provided that it is below phi(0).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Trial(Protocol):
-    """A point on the line: its step, value and slope. Solvers keep more in it."""
+    """A point on the line, with its step, value and slope. Solvers add further attributes."""
 
     step: float
     value: float
@@ -36,16 +36,16 @@ T = TypeVar("T", bound=Trial)
 
 @dataclass(frozen=True)
 class Wolfe:
-    """Constants of the search.
+    """Constants of the line search.
 
     Attributes
     ----------
     c1, c2 : float
-        Sufficient decrease and curvature.
+        Constants of the conditions on sufficient decrease and curvature.
     max_evaluations : int
-        Trials before the search settles for the best decrease.
+        Maximum number of trials. After these, the search returns the trial with the smallest value.
     max_growth : float
-        Largest factor from one step to the next while no bracket is known.
+        Maximum ratio of one step to the one before it, while there is no bracket.
     """
 
     c1: float = 1e-4
@@ -56,7 +56,7 @@ class Wolfe:
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """The accepted trial, or None if no trial decreased the value; and the trials spent."""
+    """The accepted trial, or None if no trial decreased the value, and the number of trials."""
 
     trial: T | None
     n_evaluations: int
@@ -70,7 +70,7 @@ def strong_wolfe(
     Parameters
     ----------
     evaluate : callable
-        Maps a step to a trial.
+        Returns the trial at a step.
     start : Trial
         The trial at step 0. Its slope is negative.
     step : float
@@ -78,13 +78,13 @@ def strong_wolfe(
     wolfe : Wolfe
         Constants.
     noise : float
-        Rounding error of a value; decreases smaller than this are not told from none.
+        Rounding error of a value. A smaller decrease cannot be distinguished from no decrease.
 
     Returns
     -------
     outcome : Outcome
     """
-    low, high = start, None  # low has the least value among the steps known to be short enough
+    low, high = start, None  # low: the smallest value of the steps that are not too long
     best: T | None = None
     n = 0
     max_growth = wolfe.max_growth
@@ -97,13 +97,13 @@ def strong_wolfe(
             high = None
             if step == low.step:
                 break
-            # nothing is known beyond the last finite trial but where it ends
+            # Values are not finite somewhere beyond the last finite trial: approach slowly.
             max_growth = min(max_growth, 2.0)
             continue
         if trial.value < start.value and (best is None or trial.value < best.value):
             best = trial
         bound = start.value + wolfe.c1 * trial.step * start.slope
-        # Near a minimum the values of two trials differ by rounding alone; the slopes still tell.
+        # Near a minimum, values differ only by rounding error, but slopes are still precise.
         level = trial.value <= start.value and start.value - trial.value <= noise
         too_long = trial.value > bound and not level
         if not too_long and abs(trial.slope) <= -wolfe.c2 * start.slope:
@@ -133,14 +133,14 @@ def _finite(trial: Trial) -> bool:
 
 
 def _bracket(low: T, trial: T, too_long: bool) -> tuple[T, T]:
-    """Order two ends of a bracket so that the first has the smaller value."""
+    """The two ends of a bracket, the one with the smaller value first."""
     if too_long or trial.value > low.value:
         return low, trial
     return trial, low
 
 
 def _cubic_minimum(a: Trial, b: Trial) -> float:
-    """Minimiser of the cubic with the values and slopes of two trials; NaN if it has none."""
+    """Minimiser of the cubic through the values and slopes of two trials; NaN if it has none."""
     d1 = a.slope + b.slope - 3 * (a.value - b.value) / (a.step - b.step)
     square = d1 * d1 - a.slope * b.slope
     if not square >= 0:

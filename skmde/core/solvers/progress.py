@@ -1,4 +1,4 @@
-"""The progress bar of a solve."""
+"""The progress bar of a solve: iteration, average distortion and residual norm."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from skmde.core.solvers.result import SolverState
 
 @contextlib.contextmanager
 def progress_bar(verbose: int, max_iter: int) -> Iterator[list[Callable[[SolverState], None]]]:
-    """Callbacks that show a solve's progress: none for ``verbose=0``.
+    """Callbacks that show the progress of a solve; an empty list for ``verbose=0``.
 
-    The bar is tqdm's, with value and residual norm. Without tqdm (the ``progress`` extra) a line
-    is written to stderr after every tenth of `max_iter`.
+    The bar is tqdm's, with value and residual norm. If tqdm is not installed (the ``progress``
+    extra), a line is printed to stderr after every tenth of `max_iter`.
     """
-    if not verbose or sys.stderr is None:  # as in a process without a console
+    if not verbose or sys.stderr is None:  # stderr is None in a process without a console
         yield []
         return
     try:

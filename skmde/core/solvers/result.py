@@ -1,4 +1,9 @@
-"""What a solve returns, and what a callback sees while it runs."""
+"""The result of a solve, the reason why it ended, and the state that callbacks receive.
+
+The *value* is the average distortion E(X) (monograph, section 2.3). The *residual norm* is
+||G||_F for the projected gradient G (monograph, chapter 5). A solver reports both in the units of
+its objective; `in_units` converts them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ import torch
 
 
 class Status(Enum):
-    """Why a solve ended. Each value is the sentence that says so, with numbers to be filled in."""
+    """Why a solve ended. Each value is a sentence with placeholders for numbers."""
 
     CONVERGED = "the residual norm {residual_norm:.3g} is at most tol={tol:g}"
     MAX_ITER = "max_iter={max_iter} iterations were done"
@@ -21,7 +26,7 @@ class Status(Enum):
     UNBOUNDED = "the items move apart without end, as if there were no minimum"
 
     def sentence(self, **numbers: float) -> str:
-        """The reason in words.
+        """The sentence, with its numbers filled in.
 
         Parameters
         ----------
@@ -33,7 +38,7 @@ class Status(Enum):
 
 @dataclass
 class History:
-    """One entry per iterate, the starting point first.
+    """Numbers of every iterate; the first entry is the starting point.
 
     Attributes
     ----------
@@ -46,7 +51,7 @@ class History:
     seconds : list of float
         Seconds since the solve began.
     snapshots : list of tuple of (int, ndarray of shape (n, m))
-        Iteration number and a copy of the iterate, where snapshots were asked for.
+        Iteration number and a copy of the iterate, for every snapshot; empty by default.
     """
 
     value: list[float] = field(default_factory=list)
@@ -56,7 +61,7 @@ class History:
     snapshots: list[tuple[int, np.ndarray]] = field(default_factory=list)
 
     def as_arrays(self) -> dict[str, np.ndarray]:
-        """The four series as arrays of shape (n_iter + 1,), by name."""
+        """The four lists of numbers, by name, as arrays of shape (n_iter + 1,)."""
         return {
             name: np.asarray(getattr(self, name), dtype=np.float64)
             for name in ("value", "residual_norm", "step_size", "seconds")
@@ -76,15 +81,16 @@ class SolveResult:
     residual_norm : float
         Frobenius norm of the projected gradient at `X`.
     n_iter, n_evaluations : int
-        Iterations, and evaluations of the objective (a line search may need several).
+        Number of iterations, and number of evaluations of the objective. One iteration may need
+        several evaluations.
     converged : bool
-        Whether the residual norm came down to the tolerance.
+        Whether the residual norm is at most the tolerance.
     status : Status
         Why the solver stopped.
     reason : str
-        The same as a sentence.
+        The status as a sentence.
     history : History
-        What happened on the way.
+        Numbers of every iterate.
     """
 
     X: torch.Tensor
@@ -100,7 +106,7 @@ class SolveResult:
 
 @dataclass(frozen=True)
 class SolverState:
-    """What a callback receives: the state after an iteration, to look at and not to change.
+    """The state after an iteration, which callbacks receive; read-only.
 
     Attributes
     ----------
@@ -123,7 +129,15 @@ class SolverState:
     def in_units(
         self, coordinates: Callable[[torch.Tensor], torch.Tensor], value: float, norm: float
     ) -> SolverState:
-        """The same state in other units: a function of the embedding, and factors."""
+        """The same state in other units.
+
+        Parameters
+        ----------
+        coordinates : callable
+            Converts the embedding.
+        value, norm : float
+            Factors that convert the value and the residual norm.
+        """
         return SolverState(
             self.iteration,
             self.value * value,
@@ -133,7 +147,7 @@ class SolverState:
 
     @property
     def X(self) -> np.ndarray:  # noqa: N802
-        """A copy of the current embedding, shape (n, m), that cannot be written to."""
+        """A read-only copy of the current embedding, shape (n, m)."""
         copy = self._embedding().detach().cpu().numpy().copy()
         copy.flags.writeable = False
         return copy
@@ -148,7 +162,7 @@ def in_units(
     value: float = 1.0,
     norm: float = 1.0,
 ) -> list[Callback]:
-    """Callbacks that see states in other units; see :meth:`SolverState.in_units`."""
+    """Callbacks that receive states in other units; see :meth:`SolverState.in_units`."""
 
     def seeing(callback: Callback) -> Callback:
         return lambda state: callback(state.in_units(coordinates, value, norm))
@@ -157,6 +171,6 @@ def in_units(
 
 
 def asks_to_stop(callbacks: Iterable[Callback], state: SolverState) -> bool:
-    """Whether a callback returned True; each is called, whatever the others say."""
+    """Whether a callback returned True. All callbacks are called."""
     answers = [callback(state) for callback in callbacks]
     return any(isinstance(answer, bool | np.bool_) and answer for answer in answers)

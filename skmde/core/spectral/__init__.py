@@ -1,1 +1,1 @@
-"""Problems that linear algebra solves: eigenvectors, classical scaling, placement."""
+"""Problems that linear algebra solves: eigenproblems, classical scaling, quadratic placement."""

@@ -1,14 +1,15 @@
-r"""Classical multidimensional scaling from landmarks: a start for problems given by distances.
+r"""Classical multidimensional scaling (MDS) from landmarks; a starting point for other problems.
 
-With D the squared distances of L landmarks to all n items, J = I - 1 1^T / L and
-B = -J D_L J / 2 for the landmarks' own part D_L, the landmarks are placed at the leading
-eigenvectors of B, each times the root of its eigenvalue (Torgerson 1952). Every item follows from
-its distances to the landmarks alone (de Silva and Tenenbaum 2004):
+Classical MDS is a quadratic MDE problem (monograph, section 3.2). Let D_L be the squared distances
+among L landmarks, J = I - 1 1^T / L and B = -J D_L J / 2. The coordinates of the landmarks are the
+leading eigenvectors V of B, each multiplied by the square root of its eigenvalue in Lambda
+(Torgerson 1952). The coordinates of any item follow from its distances to the landmarks (de Silva
+and Tenenbaum 2004):
 
     x = -1/2 Lambda^{-1/2} V^T (squared distances of x - mean squared distances of the landmarks)
 
-With all items as landmarks this is classical scaling itself. Sums are taken in fixed pieces, so
-the result is the same for any number of threads.
+If all items are landmarks, this is classical MDS. Coordinates are in the units of the distances.
+Sums are taken in fixed pieces, so the result is the same for any number of threads.
 """
 
 from __future__ import annotations
@@ -22,30 +23,30 @@ from skmde.core.spectral.spectrum import QuadraticForm, smallest_eigenpairs
 Matrix = np.ndarray
 
 _MAX_ITER = 100
-_FLAT = 1e-10  # part of the largest eigenvalue below which a direction is rounding
+_FLAT = 1e-10  # eigenvalues below this fraction of the largest are rounding error
 
 
 def landmark_mds(
     distances: Matrix, landmarks: Matrix, n_components: int, *, n_threads: int = 1
 ) -> Matrix:
-    """Coordinates whose distances are about those given.
+    """Coordinates whose distances approximate the given ones.
 
     Parameters
     ----------
     distances : ndarray of shape (L, n)
         Finite distances from the landmarks to all items.
     landmarks : ndarray of shape (L,), int
-        Which items the landmarks are.
+        Indices of the landmarks.
     n_components : int
-        Columns of the result; those without a positive eigenvalue are zero.
+        Number of columns of the result. Columns without a positive eigenvalue are zero.
     n_threads : int
-        The result does not depend on it.
+        Number of threads; the result does not depend on it.
 
     Returns
     -------
     X : ndarray of shape (n, n_components), float64
-        In the units of the distances, centred; directions in order of decreasing variance, signs
-        fixed by rule.
+        Centred coordinates, in the units of the distances. Columns are in order of decreasing
+        variance, and their signs are fixed by rule.
 
     References
     ----------
@@ -76,7 +77,7 @@ def landmark_mds(
 
 
 def _leading(B: Matrix, count: int, n_threads: int) -> tuple[Matrix, Matrix]:
-    """The largest eigenvalues of B, decreasing, and unit eigenvectors as rows."""
+    """The largest eigenvalues of B, decreasing, and their unit eigenvectors as rows."""
     n = len(B)
     space = Space(n, n_threads)
     form = QuadraticForm(

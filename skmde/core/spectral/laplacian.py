@@ -1,9 +1,9 @@
-r"""The Laplacian of a graph as a quadratic form, and the embedding by its bottom eigenvectors.
+r"""The Laplacian of a graph as a quadratic form, and the embedding by its smallest eigenpairs.
 
-With f_k(d) = w_k d^2 and standardized X, the average distortion is tr(X^T L X) / p for the
-Laplacian L of the weighted graph, and the minimisers are sqrt(n) times the eigenvectors of its m
-smallest eigenvalues beyond the constant one, in any rotation (monograph, chapter 3).
-``spectral.py`` finds them.
+For f_k(d) = w_k d^2, the average distortion is tr(X^T L X) / p, where L is the Laplacian of the
+weighted graph. The standardized minimisers are sqrt(n) times the eigenvectors of the m smallest
+eigenvalues of L, without the constant eigenvector, up to a rotation (monograph, section 3.1).
+``spectrum.py`` computes them. Each coordinate has mean 0 and variance 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from skmde._utils.jit import CONTRACT, jit
 from skmde._utils.threads import even_pieces, run_pieces
 from skmde.core.spectral.spectrum import QuadraticForm, smallest_eigenpairs
 
-_ROWS = 4096  # rows of the Laplacian that a thread takes at a time
+_ROWS = 4096  # rows of the Laplacian per piece of work
 
 
 def laplacian_embedding(
@@ -30,19 +30,19 @@ def laplacian_embedding(
     Parameters
     ----------
     graph : sparse matrix of shape (n, n)
-        Symmetric adjacency matrix of a connected graph, positive weights.
+        Symmetric adjacency matrix of a connected graph, with positive weights.
     n_components : int
-        Columns of the result; those beyond n - 1 are zero.
+        Number of columns of the result. Columns beyond n - 1 are zero.
     max_iter : int
-        Largest number of steps; they end when the eigenvalues have settled.
+        Maximum number of iterations. They stop earlier when the eigenvalues have converged.
     n_threads : int
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
 
     Returns
     -------
     X : ndarray of shape (n, n_components), float32
-        Approximate eigenvectors in increasing order of their eigenvalues; each column has its
-        largest entry in magnitude positive.
+        Approximate eigenvectors, times sqrt(n), in increasing order of their eigenvalues. In each
+        column, the entry of largest magnitude is positive.
     """
     n = graph.shape[0]
     adjacency = sp.csr_array(graph)
@@ -71,21 +71,22 @@ def laplacian_form(
     Parameters
     ----------
     graph : csr_array of shape (n, n)
-        Symmetric weights of any sign, no diagonal.
+        Symmetric weights of any sign, with a zero diagonal.
     labels : ndarray of shape (n,), int, optional
-        The connected part of each vertex; None is one part.
+        Connected component of each vertex; None means a single component.
     n_contrasts : int
-        How many vectors that tell parts apart (see `part_contrasts`) are null vectors, at most.
+        Maximum number of component contrasts (see `part_contrasts`) that become null vectors.
     normalized : bool
-        Whether the form is that of D^{-1/2} L D^{-1/2}.
+        Whether to use the normalized Laplacian D^{-1/2} L D^{-1/2}.
     n_threads : int
-        The result does not depend on it.
+        Number of threads; the result does not depend on it.
 
     Returns
     -------
     form : QuadraticForm
     roots : ndarray of shape (n,)
-        The square roots of the degrees D, if they are divided by; else ones.
+        The square roots of the degrees D if `normalized`, otherwise ones. With negative weights, a
+        degree is the sum of the weights' magnitudes.
     """
     n = graph.shape[0]
     labels = np.zeros(n, int) if labels is None else labels
@@ -117,12 +118,12 @@ def _laplacian_rows(
     Parameters
     ----------
     indptr, indices, weights : arrays
-        Symmetric adjacency matrix without a diagonal.
+        Symmetric adjacency matrix with a zero diagonal.
     degrees : array of shape (n,)
         Its row sums.
     V, out : arrays of shape (n, b)
     """
-    if V.shape[1] == 4:  # an embedding in the plane and two guard vectors: sums in registers
+    if V.shape[1] == 4:  # two components and two guard vectors: keep the sums in registers
         for i in range(start, stop):
             s0, s1, s2, s3 = V[i, 0], V[i, 1], V[i, 2], V[i, 3]
             s0, s1, s2, s3 = s0 * degrees[i], s1 * degrees[i], s2 * degrees[i], s3 * degrees[i]
@@ -146,7 +147,7 @@ def _laplacian_rows(
 def _product(
     adjacency: sp.csr_array, degrees: np.ndarray, n_threads: int
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Multiplication of vectors, the rows of an array (b, n), by a graph's Laplacian."""
+    """A function that multiplies the rows of an array (b, n) by the Laplacian of a graph."""
     matrix = adjacency.indptr, adjacency.indices, adjacency.data, degrees
     n = adjacency.shape[0]
     bounds = even_pieces(0, n, max(1, n // _ROWS))
@@ -165,10 +166,11 @@ def _product(
 
 
 def part_contrasts(labels: np.ndarray, roots: np.ndarray, most: int) -> np.ndarray:
-    """Orthonormal vectors, constant but for `roots` on each part, orthogonal to `roots`.
+    """Orthonormal vectors that separate connected components; orthogonal to `roots`.
 
-    The first tells the largest part from all others, the second the second largest from those
-    that are smaller, and so on, up to `most` vectors.
+    Each vector is a multiple of `roots` on every component. The first separates the largest
+    component from all others. The second separates the second largest from all smaller ones, and so
+    on, up to `most` vectors.
     """
     parts = np.argsort(-np.bincount(labels), kind="stable")
     rank = np.empty(len(parts), int)

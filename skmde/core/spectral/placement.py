@@ -1,22 +1,25 @@
-r"""Quadratic placement: an anchored quadratic MDE problem, solved exactly.
+r"""Quadratic placement: the exact solution of an anchored quadratic MDE problem.
 
-With f_k(d) = w_k d^2, w_k > 0, and some items anchored, the average distortion is a convex
-quadratic function of the free items (monograph, section 3.1, "Anchored embeddings"). Let L be the
-Laplacian of the weighted graph, its rows and columns split into free (F) and anchored (K) items.
-The gradient vanishes in the free rows where
+For f_k(d) = w_k d^2 with w_k > 0 and some items anchored, the average distortion is a convex
+quadratic function of the free items (monograph, introduction of chapter 3, "Anchored embeddings";
+section 2.4.2). Let L be the Laplacian of the weighted graph. Split its rows and columns into free
+(F) and anchored (K) items. The gradient with respect to the free items vanishes if
 
-    L_FF X_F = -L_FK X_K,
+    L_FF X_F = -L_FK X_K.
 
-a symmetric positive definite system, one right side for each component: the *grounded
-Laplacian*. It says that each free item is at the weighted mean of its neighbours. Items that no
-chain of pairs joins to an anchor may be anywhere together; they are left out, and put at the mean
-of the anchors.
+This system has one right-hand side per component. L_FF, the *grounded Laplacian*, is symmetric and
+positive definite. At the solution, each free item is the weighted mean of its neighbours.
 
-The system is solved by conjugate gradients, preconditioned by the diagonal, in float64. Sums are
-taken by numpy, in one thread and one order, so the result has the same bits for any number of
-threads. Where that converges too slowly (long chains of items), a sparse factorisation does it.
+A connected component without an anchor has no unique solution. Its items are called *loose*: they
+are left out of the system and placed at the mean of the anchors.
 
-Lengths are relative to the extent of the anchors, so values of any size and offset will do.
+The system is solved in float64 by conjugate gradients, preconditioned by the diagonal. Sums are
+taken by numpy, in one thread and in a fixed order, so the result has the same bits for any number
+of threads. If conjugate gradients converge too slowly (long chains of items), a sparse
+factorisation solves the system.
+
+Coordinates are in the units of the anchors' values. Internally they are centred and scaled by the
+extent of the anchors, so anchors may have any size and offset.
 """
 
 from __future__ import annotations
@@ -38,15 +41,15 @@ class QuadraticPlacement(NamedTuple):
     Attributes
     ----------
     X : ndarray of shape (n_items, m), float64
-        The embedding, anchors bit for bit where they were given.
+        The embedding. Rows of anchors are exactly the given values.
     residual : float
-        Frobenius norm of the residual of the linear system, relative to that of its right side.
+        Frobenius norm of the residual of the linear system, relative to its right-hand side.
     n_iter : int
-        Conjugate gradient steps.
+        Number of conjugate gradient iterations.
     loose : ndarray of shape (n_items,), bool
-        Items that no chain of pairs joins to an anchor.
+        Whether an item is in a connected component without an anchor.
     n_loose_parts : int
-        Connected parts that these form.
+        Number of connected components without an anchor.
     """
 
     X: np.ndarray
@@ -71,19 +74,20 @@ def place_quadratic(
     Parameters
     ----------
     edges : ndarray of shape (p, 2), int
-        Pairs of different items. Those of two anchors have no influence.
+        Pairs of different items. A pair of two anchors has no effect.
     weights : ndarray of shape (p,)
-        Their weights, at least 0. A pair of weight 0 does not exist.
+        Weights of the pairs, at least 0. Pairs of weight 0 are ignored.
     n_items : int
     anchors : ndarray of shape (n_anchors,), int
-        Distinct items, one at least.
+        Indices of distinct items; at least one.
     values : ndarray of shape (n_anchors, m)
-        Their coordinates.
+        Coordinates of the anchors.
     tol : float
-        How far, relative to the extent of the anchors, a free item may be from the weighted mean of
-        its neighbours.
+        Tolerance on the distance of a free item from the weighted mean of its neighbours, relative
+        to the extent of the anchors.
     max_steps : int or None
-        Conjugate gradient steps, after which the system is factorised; None chooses.
+        Maximum number of conjugate gradient iterations. If they do not converge, the system is
+        factorised. None chooses a number from the size of the system.
 
     Returns
     -------
@@ -96,7 +100,7 @@ def place_quadratic(
 
     Examples
     --------
-    A spring from 0 to 3 over two free items:
+    Two free items between anchors at 0 and 3:
 
     >>> import numpy as np
     >>> from skmde.core.spectral.placement import place_quadratic
@@ -110,7 +114,7 @@ def place_quadratic(
         wrong = weights[~(np.isfinite(weights) & (weights >= 0))][0]
         raise ValueError(
             f"Quadratic placement needs finite weights of at least 0; got {wrong}. With negative "
-            "weights the problem may have no solution."
+            "weights, the problem may have no solution; remove these pairs."
         )
     values = np.asarray(values, dtype=np.float64)
     frame = Frame.around(values)
@@ -144,7 +148,7 @@ def place_quadratic(
 
 
 def loose_items(edges: np.ndarray, n_items: int, anchors: np.ndarray) -> tuple[np.ndarray, int]:
-    """Items that no chain of pairs joins to an anchor.
+    """Items in connected components without an anchor.
 
     Parameters
     ----------
@@ -156,7 +160,7 @@ def loose_items(edges: np.ndarray, n_items: int, anchors: np.ndarray) -> tuple[n
     -------
     loose : ndarray of shape (n_items,), bool
     n_parts : int
-        Number of connected parts of these items.
+        Number of connected components without an anchor.
     """
     return _loose(_graph(edges, np.ones(len(edges)), n_items), anchors)
 
@@ -169,7 +173,7 @@ def _loose(graph: Any, anchors: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _graph(edges: np.ndarray, weights: np.ndarray, n_items: int) -> Any:
-    """Symmetric adjacency matrix; weights relative to the largest."""
+    """Symmetric adjacency matrix, with weights divided by the largest weight."""
     kept = weights > 0
     i, j = np.asarray(edges)[kept].T
     w = weights[kept]
@@ -181,11 +185,12 @@ def _graph(edges: np.ndarray, weights: np.ndarray, n_items: int) -> Any:
 def _conjugate_gradients(
     laplacian: Any, degrees: np.ndarray, right: np.ndarray, tol: float, max_steps: int
 ) -> tuple[np.ndarray, int, bool]:
-    """All right sides at once, with step lengths of their own.
+    """Solve for all right-hand sides at once, each with its own step lengths.
 
-    A solution is good when each item is where its neighbours pull it, to `tol`, and the residual,
-    in the norm of the preconditioner, is `tol` times that of the right side. The first alone is
-    blind to a slow drift of many items, the second to items of small weights.
+    Two conditions must hold for convergence. Each item is within `tol` of the weighted mean of its
+    neighbours; this alone misses a small error that many items share. The residual, in the norm of
+    the preconditioner, is at most `tol` times the right-hand side; this alone misses errors of
+    items with small weights.
     """
     U = np.zeros_like(right)
     R = right.copy()
@@ -217,7 +222,7 @@ def _factorised(laplacian: Any, right: np.ndarray) -> np.ndarray:
 
 
 def _column_dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    # BLAS would cut the sum into one piece for each of its threads
+    # not BLAS, which splits the sum by the number of its threads
     dots: np.ndarray = np.einsum("ij,ij->j", A, B)
     return dots
 

@@ -1,15 +1,17 @@
-r"""The standardized quadratic MDE problem, solved to its global optimum (monograph, chapter 3).
+r"""The global solution of the standardized quadratic MDE problem (monograph, section 3.1).
 
     minimise  (1/p) tr(X^T L X)   subject to   X^T X = n I,  N X = 0
 
-for a symmetric L and a few orthonormal eigenvectors of it, the rows of N, that an embedding must
-not use: the constant one, and those that tell connected components apart. The minimisers are
-sqrt(n) times the eigenvectors of the smallest eigenvalues beyond these.
+L is a symmetric matrix. The rows of N, the *null vectors*, are orthonormal eigenvectors of L that
+the embedding must not use: the constant vector, and vectors that separate connected components. The
+minimisers are sqrt(n) times the eigenvectors of the smallest eigenvalues, without the null vectors.
+Eigenvalues are in the units of L.
 
-Four ways lead there. LOBPCG (``lobpcg.py``) needs products with L only, and its sums are taken in a
-fixed order; projected L-BFGS (``lbfgs.py``) likewise. LAPACK ("dense") and ARPACK ("lanczos") are
-scipy's: their last bits may change with the number of threads of BLAS, save LAPACK's for
-matrices of at most 50 rows. Vectors are the rows of a matrix; everything is in float64.
+There are four solvers. LOBPCG (``lobpcg.py``) and projected L-BFGS (``lbfgs.py``) need products
+with L only, and take sums in a fixed order. LAPACK ("dense") and ARPACK ("lanczos") are called
+through scipy. Their last bits may change with the number of BLAS threads, except those of LAPACK
+for matrices of at most 50 rows. Vectors are the rows of a matrix. Numbers are float64, except for
+rough solutions by L-BFGS, which are float32.
 """
 
 from __future__ import annotations
@@ -33,31 +35,31 @@ from skmde.core.solvers.result import SolverState
 Matrix = np.ndarray
 
 SOLVERS = ("auto", "dense", "lanczos", "lobpcg", "lbfgs")
-WATCHED = ("lobpcg", "lbfgs")  # whose steps can be seen
+WATCHED = ("lobpcg", "lbfgs")  # solvers that call `watch` after every step
 
 _SMALL = 50  # rows; LAPACK gives the same bits for any number of threads up to here
-_WIDE = 40  # vectors
-_FEW_ROWS = 3000  # LAPACK is quicker for wide problems of no more rows
-_SEED = 0  # of the start of an iteration; its effect is gone at convergence
-_ROUNDING = 1e-14  # of the largest eigenvalue
-_ROOT_OF_ROUNDING = 1e-7  # of the largest eigenvalue, for residuals
-_SHARE_OF_BOUND = 1e-3  # the size of wanted eigenvalues that Lanczos is precise for
+_WIDE = 40  # vectors; up to this number, "auto" is LOBPCG
+_FEW_ROWS = 3000  # rows; up to here, LAPACK is faster for more than _WIDE vectors
+_SEED = 0  # of random starting vectors; the converged result does not depend on it
+_ROUNDING = 1e-14  # rounding error of eigenvalues, relative to the largest
+_ROOT_OF_ROUNDING = 1e-7  # its square root, for the norms of residuals
+_SHARE_OF_BOUND = 1e-3  # assumed size of the wanted eigenvalues, relative to the bound
 
 
 @dataclass(frozen=True)
 class QuadraticForm:
-    """L, and what solvers want to know of it.
+    """The matrix L as a function, and what solvers need to know about it.
 
     Attributes
     ----------
     apply : callable
-        Maps rows (b, n) to L times each.
+        Multiplies each row of an array (b, n) by L.
     null : ndarray of shape (c, n)
-        Orthonormal eigenvectors that are left out.
+        The null vectors: orthonormal eigenvectors that solutions must be orthogonal to.
     bound : float
-        At least the largest eigenvalue in magnitude.
+        Upper bound on the magnitude of the eigenvalues.
     precondition : callable
-        Maps rows (b, n) to about the inverse of L times each.
+        Multiplies each row of an array (b, n) by an approximate inverse of L.
     """
 
     apply: Callable[[Matrix], Matrix]
@@ -66,7 +68,7 @@ class QuadraticForm:
     precondition: Callable[[Matrix], Matrix]
 
     def toarray(self) -> Matrix:
-        """L itself, symmetric to the last bit."""
+        """The matrix L, exactly symmetric."""
         n = self.null.shape[1]
         L = np.empty((n, n))
         step = max(1, (1 << 22) // n)
@@ -79,19 +81,20 @@ class QuadraticForm:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The smallest eigenvalues and their eigenvectors.
+    """The smallest eigenpairs, without the null vectors.
 
     Attributes
     ----------
     values : ndarray of shape (k,)
-        Increasing eigenvalues.
+        Eigenvalues in increasing order.
     vectors : ndarray of shape (k, n)
         Unit eigenvectors, orthogonal to the null vectors.
     following : float or None
-        About the next eigenvalue, where the solver knows it.
+        Approximation of the next eigenvalue; None if the solver does not compute it.
     n_iter : int
-        Steps of the iteration; 0 if there was none.
+        Number of iterations; 0 for a direct method.
     converged : bool
+        Whether the solver met its stopping criterion, or was stopped by `watch`.
     """
 
     values: Matrix
@@ -111,25 +114,25 @@ def smallest_eigenpairs(
     n_threads: int = 1,
     watch: Watch | None = None,
 ) -> Spectrum:
-    """Eigenvectors of the smallest eigenvalues that are orthogonal to the null vectors.
+    """The smallest eigenvalues of L and their eigenvectors, without the null vectors.
 
     Parameters
     ----------
     form : QuadraticForm
     n_vectors : int
-        At most n less the number of null vectors.
+        Number of eigenvectors; at most n minus the number of null vectors.
     solver : {"auto", "dense", "lanczos", "lobpcg", "lbfgs"}
-        Problems too small for an iteration are decomposed whatever it says.
+        Small problems are solved by "dense", whatever the value.
     tol : float or None
-        An iteration stops when the residuals ``L x - theta x`` have at most this norm, in units of
-        the largest eigenvalue wanted. None, for "auto": rough vectors will do. LOBPCG stops when
-        the eigenvalues have settled, L-BFGS after `max_iter` steps.
+        Iterations stop when the norm of the residuals ``L x - theta x`` is at most `tol` times the
+        largest wanted eigenvalue. None, for "auto", means that rough vectors are enough: LOBPCG
+        stops when the eigenvalues change little, L-BFGS after `max_iter` iterations.
     max_iter : int
-        Largest number of steps; if Lanczos has not found all by then, LOBPCG goes on.
+        Maximum number of iterations. If Lanczos has not converged by then, LOBPCG takes over.
     n_threads : int
-        Threads of "lobpcg" and "lbfgs"; their results do not depend on it.
+        Number of threads of "lobpcg" and "lbfgs"; their results do not depend on it.
     watch : callable, optional
-        Sees every step of "lobpcg" and "lbfgs", and may end them; see
+        Called after every step of "lobpcg" and "lbfgs"; it may stop them. See
         :data:`~skmde._linalg.lobpcg.Watch`.
 
     Returns
@@ -163,7 +166,7 @@ def smallest_eigenpairs(
 
 
 def choose_solver(form: QuadraticForm, n_vectors: int, solver: str, tol: float | None) -> str:
-    """The solver that :func:`smallest_eigenpairs` uses if it is told `solver`."""
+    """The solver that :func:`smallest_eigenpairs` uses for a value of `solver`."""
     n_null, n = form.null.shape
     if n <= max(_SMALL, 4 * (n_vectors + n_null + 3)):
         return "dense"
@@ -171,7 +174,7 @@ def choose_solver(form: QuadraticForm, n_vectors: int, solver: str, tol: float |
         return solver
     if n_vectors <= _WIDE:
         return "lobpcg"
-    # the dense work inside a step of LOBPCG grows with the square of the number of vectors
+    # the cost of a LOBPCG iteration grows with the square of the number of vectors
     if tol is None:
         return "lbfgs"
     return "dense" if n <= _FEW_ROWS else "lobpcg"
@@ -179,7 +182,7 @@ def choose_solver(form: QuadraticForm, n_vectors: int, solver: str, tol: float |
 
 def _dense(form: QuadraticForm, n_vectors: int) -> Spectrum:
     n, c = form.null.shape[1], len(form.null)
-    # null vectors go beyond the other end of the spectrum
+    # the shift makes the eigenvalues of the null vectors the largest
     L = form.toarray() + (4 * form.bound + 1.0) * (form.null.T @ form.null)
     wanted = min(n_vectors + 1, n - c)
     if n <= _SMALL:
@@ -196,8 +199,8 @@ def _lanczos(form: QuadraticForm, n_vectors: int, tol: float, max_iter: int) -> 
     shift = 4 * form.bound + 1.0
     steps = 0
 
-    # The top of (bound - L) on the space beyond the null vectors, which get eigenvalue -shift
-    # there: the largest eigenvalues are what Lanczos finds first.
+    # Lanczos finds the largest eigenvalues first, so it gets bound * I - L. The shift makes the
+    # eigenvalues of the null vectors the smallest.
     def matvec(x: Matrix) -> Matrix:
         nonlocal steps
         steps += 1
@@ -215,7 +218,7 @@ def _lanczos(form: QuadraticForm, n_vectors: int, tol: float, max_iter: int) -> 
             which="LA",
             v0=start,
             ncv=min(n, max(60, 4 * n_vectors)),
-            # in units of (bound - L), about the bound
+            # relative to the eigenvalues of bound * I - L, which are close to the bound
             tol=_SHARE_OF_BOUND * tol,
             maxiter=max(1, max_iter // 10),
         )
@@ -228,7 +231,7 @@ def _lanczos(form: QuadraticForm, n_vectors: int, tol: float, max_iter: int) -> 
 
 
 class _Form:
-    """tr(X^T L X), with L scaled to size 1, as an objective of the L-BFGS solver."""
+    """tr(X^T L X), with L divided by its bound, as an objective for L-BFGS."""
 
     def __init__(self, form: QuadraticForm, n_threads: int) -> None:
         self.backend = choose_backend(torch.device("cpu"), n_threads)
@@ -242,7 +245,7 @@ class _Form:
 
 
 class _Orthonormal(Constraint):
-    """X^T X = n I, orthogonal to null vectors."""
+    """The constraint X^T X = n I, with columns orthogonal to the null vectors."""
 
     def __init__(self, null: Matrix) -> None:
         self._null = torch.from_numpy(np.ascontiguousarray(null.T))
@@ -270,11 +273,11 @@ def _lbfgs(
     constraint = _Orthonormal(form.null)
     rows = space.start(form.precondition, n_vectors, _SEED)
     start = torch.from_numpy(np.ascontiguousarray(np.sqrt(n) * rows.T))
-    if tol is None:  # half the memory, and nearly half the time
+    if tol is None:  # float32 takes half the memory, and nearly half the time
         tol, start = 0.0, start.float()
 
     def ritz(X: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-        """Values, vectors and lengths of residuals of the rotation that makes X^T L X diagonal."""
+        """Eigenvalues, unit vectors and norms of their residuals, by Rayleigh-Ritz from X."""
         rows = np.ascontiguousarray(X.T, np.float64)
         values, mix = space.rayleigh_ritz(rows, form.apply(rows), n_vectors)
         vectors = np.empty_like(rows)
@@ -295,7 +298,7 @@ def _lbfgs(
     objective = _Form(form, space.n_threads)
     result = solver.minimize(objective, constraint, constraint.project(start), callbacks)
     values, vectors, lengths = ritz(result.X.numpy())
-    # a method that compares values sees no step whose square is lost in them
+    # L-BFGS compares values, so it cannot reduce residuals whose squares are rounding error
     enough = max(tol * np.abs(values).max(), _ROOT_OF_ROUNDING * form.bound)
     converged = stopped or bool(lengths.max() <= enough)
     return Spectrum(values, vectors, None, result.n_iter, converged)

@@ -180,7 +180,7 @@ def test_a_problem_moves_to_another_dtype():
 @pytest.mark.parametrize(
     ("n", "arguments", "message"),
     [
-        (1, {}, "one item makes no pair"),
+        (1, {}, "n_items is 1, so there are no pairs; at least 2 items"),
         (5, {"deviations": np.ones(9)}, r"deviations must have shape \(10,\).*got \(9,\)"),
         (5, {"deviations": np.full(10, np.nan)}, "10 values that are NaN"),
         (5, {"deviations": -np.ones(10)}, "at least 0; the smallest is -1"),

@@ -166,10 +166,16 @@ def test_to_changes_the_type_of_weights_and_deviations_only():
         ({"edges": EDGES == 0}, "must hold integers.*bool"),
         ({"edges": [[0, 6]]}, "name item 6, but there are 6 items, numbered 0 to 5"),
         ({"edges": [[-1, 3]]}, "name item -1"),
-        ({"edges": [[0, 1], [2, 2], [3, 3]]}, r"edge 1 pairs item 2 with itself \(2 such edges\)"),
+        (
+            {"edges": [[0, 1], [2, 2], [3, 3]]},
+            r"edge 1 pairs item 2 with itself \(2 such edges\); remove",
+        ),
         ({"weights": np.ones(4)}, r"weights must have shape \(5,\).*got \(4,\)"),
         ({"weights": np.ones((5, 1))}, r"got \(5, 1\)"),
-        ({"weights": [1, 1, np.nan, np.inf, 1]}, "weights holds 2 values that are NaN or infinite"),
+        (
+            {"weights": [1, 1, np.nan, np.inf, 1]},
+            "weights holds 2 values that are NaN or infinite; omit",
+        ),
         ({"weights": ["a"] * 5}, "weights must be numbers; got dtype <U1"),
         ({"weights": np.ones(5, complex)}, "weights must be numbers; got dtype complex128"),
         (

@@ -67,7 +67,7 @@ def test_terms_and_questions_about_pairs():
 
 
 def test_an_objective_has_a_term():
-    with pytest.raises(ValueError, match="no terms"):
+    with pytest.raises(ValueError, match="no terms; pass at least one"):
         total()
 
 
