@@ -396,7 +396,7 @@ class MDE:
             penalty = edges.deviations is None or isinstance(distortion, Penalty)
             edges = edges.under((resolve_penalty if penalty else resolve_loss)(distortion))
         backend = self._backend
-        if all(backend.serves(segment.function) for segment in edges.segments):
+        if all(backend.supports(segment.function) for segment in edges.segments):
             term = self._pair_term(edges, embedding.dtype, backend)
             return float(term.value_and_gradient(embedding)[0])
         values = distortions(edges.to(dtype=embedding.dtype), embedding)

@@ -81,7 +81,7 @@ class Backend(ABC):
         self.n_threads = n_threads
 
     @abstractmethod
-    def serves(self, function: Penalty | Loss) -> bool:
+    def supports(self, function: Penalty | Loss) -> bool:
         """Whether the backend can evaluate a distortion function."""
 
     @abstractmethod
@@ -93,7 +93,7 @@ class Backend(ABC):
         Parameters
         ----------
         runs : sequence of Run
-            At least one. The backend must serve their distortion functions; see `serves`.
+            At least one. The backend must serve their distortion functions; see `supports`.
         n_items, n_components : int
             Shape of the embedding.
         dtype : torch.dtype
@@ -148,7 +148,7 @@ class CompiledBackend(Backend):
     def __init__(self, n_threads: int = 1) -> None:
         super().__init__(torch.device("cpu"), n_threads)
 
-    def serves(self, function: Penalty | Loss) -> bool:
+    def supports(self, function: Penalty | Loss) -> bool:
         return function.kernel_parameters() is not None
 
     def edge_sums(
@@ -192,7 +192,7 @@ class CompiledBackend(Backend):
         n_components: int,
         dtype: torch.dtype,
     ) -> Sums | None:
-        if not self.serves(function):
+        if not self.supports(function):
             return None
         kind, params = _kernel_of(function, dtype)
         nothing = np.empty(0, params.dtype)
@@ -251,7 +251,7 @@ class CompiledBackend(Backend):
 class TorchBackend(Backend):
     """Torch operations, for any device and any distortion function."""
 
-    def serves(self, function: Penalty | Loss) -> bool:
+    def supports(self, function: Penalty | Loss) -> bool:
         return True
 
     def edge_sums(

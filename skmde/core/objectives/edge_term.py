@@ -51,8 +51,8 @@ class EdgeTerm:
         self.edges = edges
         self.backend = backend = backend or choose_backend(edges.device)
         runs = edges.runs()
-        served = [run for run in runs if backend.serves(run.function)]
-        others = [run for run in runs if not backend.serves(run.function)]
+        served = [run for run in runs if backend.supports(run.function)]
+        others = [run for run in runs if not backend.supports(run.function)]
         shape = n_items, n_components, dtype
         self._sums: list[Sums] = []
         if served:

@@ -28,7 +28,7 @@ from skmde._linalg.reductions import add_multiple, dot
 from skmde.core.kernels.backend import Backend
 
 
-class PairHistory:
+class CurvaturePairs:
     """The last `memory_size` pairs (s, y) and their inner products.
 
     Parameters

@@ -29,8 +29,8 @@ from skmde._linalg.reductions import add_multiple, dot
 from skmde.constraints import Constraint
 from skmde.core.objectives.base import Objective
 from skmde.core.solvers.base import Solver
-from skmde.core.solvers.history import PairHistory
-from skmde.core.solvers.line_search import Wolfe, strong_wolfe
+from skmde.core.solvers.history import CurvaturePairs
+from skmde.core.solvers.line_search import WolfeConstants, strong_wolfe
 from skmde.core.solvers.result import (
     Callback,
     History,
@@ -72,7 +72,7 @@ class LBFGS(Solver):
         Maximum number of iterations.
     memory_size : int
         Number of pairs in the quasi-Newton matrix.
-    wolfe : Wolfe
+    wolfe : WolfeConstants
         Constants of the line search.
     snapshot_every : int, optional
         Keep a copy of every `snapshot_every`-th iterate in the history; None keeps none.
@@ -81,7 +81,7 @@ class LBFGS(Solver):
     tol: float = 1e-5
     max_iter: int = 300
     memory_size: int = 10
-    wolfe: Wolfe = field(default_factory=Wolfe)
+    wolfe: WolfeConstants = field(default_factory=WolfeConstants)
     snapshot_every: int | None = None
 
     def minimize(
@@ -155,13 +155,13 @@ class _Solve:
         objective: Objective,
         constraint: Constraint,
         memory_size: int,
-        wolfe: Wolfe,
+        wolfe: WolfeConstants,
         like: torch.Tensor,
     ) -> None:
         self.objective = objective
         self.constraint = constraint
         self.wolfe = wolfe
-        self.pairs = PairHistory(memory_size, like, objective.backend)
+        self.pairs = CurvaturePairs(memory_size, like, objective.backend)
         self.noise = 4.0 * torch.finfo(like.dtype).eps
         self.size = 0.0  # Frobenius norm of the starting point
         self.n_evaluations = 0

@@ -35,7 +35,7 @@ T = TypeVar("T", bound=Trial)
 
 
 @dataclass(frozen=True)
-class Wolfe:
+class WolfeConstants:
     """Constants of the line search.
 
     Attributes
@@ -63,7 +63,7 @@ class Outcome(Generic[T]):
 
 
 def strong_wolfe(
-    evaluate: Callable[[float], T], start: T, step: float, wolfe: Wolfe, noise: float
+    evaluate: Callable[[float], T], start: T, step: float, wolfe: WolfeConstants, noise: float
 ) -> Outcome[T]:
     """Search along a line for a step that meets the Wolfe conditions.
 
@@ -75,7 +75,7 @@ def strong_wolfe(
         The trial at step 0. Its slope is negative.
     step : float
         First step to try.
-    wolfe : Wolfe
+    wolfe : WolfeConstants
         Constants.
     noise : float
         Rounding error of a value. A smaller decrease cannot be distinguished from no decrease.

@@ -230,7 +230,7 @@ def _lanczos(form: QuadraticForm, n_vectors: int, tol: float, max_iter: int) -> 
     return Spectrum(values[:n_vectors], vectors[:n_vectors], float(values[n_vectors]), steps, True)
 
 
-class _Form:
+class _TraceObjective:
     """tr(X^T L X), with L divided by its bound, as an objective for L-BFGS."""
 
     def __init__(self, form: QuadraticForm, n_threads: int) -> None:
@@ -295,7 +295,7 @@ def _lbfgs(
 
     solver = LBFGS(tol=2 * tol * np.sqrt(n) * 1e-2, max_iter=max_iter)
     callbacks = () if watch is None else (step,)
-    objective = _Form(form, space.n_threads)
+    objective = _TraceObjective(form, space.n_threads)
     result = solver.minimize(objective, constraint, constraint.project(start), callbacks)
     values, vectors, lengths = ritz(result.X.numpy())
     # L-BFGS compares values, so it cannot reduce residuals whose squares are rounding error

@@ -6,7 +6,7 @@ import torch
 
 from skmde.core.kernels import backend as backend_module
 from skmde.core.kernels.backend import CompiledBackend, TorchBackend
-from skmde.core.solvers.history import PairHistory
+from skmde.core.solvers.history import CurvaturePairs
 
 SHAPE = (40, 3)
 BACKENDS = [CompiledBackend(), TorchBackend(torch.device("cpu"))]
@@ -37,7 +37,7 @@ class Run:
         A = self.rng.normal(size=(self.length, self.length))
         self.hessian = A @ A.T / self.length + 0.1 * np.eye(self.length)
         like = torch.zeros(SHAPE, dtype=dtype)
-        self.history = PairHistory(memory_size, like, backend or CompiledBackend())
+        self.history = CurvaturePairs(memory_size, like, backend or CompiledBackend())
         self.dtype, self.memory_size = dtype, memory_size
         self.x = self.rng.normal(size=self.length)
         self.pairs = []
@@ -104,7 +104,7 @@ def test_pairs_without_curvature_are_left_out_but_their_gradient_counts(backend)
 
 
 def test_first_direction_is_steepest_descent():
-    history = PairHistory(4, torch.zeros(SHAPE), CompiledBackend())
+    history = CurvaturePairs(4, torch.zeros(SHAPE), CompiledBackend())
     G = torch.randn(SHAPE, generator=torch.Generator().manual_seed(0))
     V, slope = history.direction(G, 12.5)
     assert torch.equal(V, -G)
@@ -170,7 +170,7 @@ def test_whether_a_pair_is_kept_does_not_depend_on_the_scale_of_the_function(sca
 
 @pytest.mark.parametrize("scale", [1e-10, 1.0, 1e10])
 def test_pairs_of_rounding_noise_are_left_out(scale):
-    history = PairHistory(3, torch.zeros(2, 1), CompiledBackend())
+    history = CurvaturePairs(3, torch.zeros(2, 1), CompiledBackend())
     s = torch.tensor([[1.0], [0.0]])
     G = torch.tensor([[0.0], [scale]])
     noisy = G + torch.tensor([[1e-9 * scale], [scale]])
@@ -179,7 +179,7 @@ def test_pairs_of_rounding_noise_are_left_out(scale):
 
 
 def test_no_change_of_the_gradient_is_no_pair():
-    history = PairHistory(3, torch.zeros(SHAPE), CompiledBackend())
+    history = CurvaturePairs(3, torch.zeros(SHAPE), CompiledBackend())
     G = torch.ones(SHAPE)
     assert not history.accept(history.stage(torch.ones(SHAPE), torch.zeros(SHAPE), G, G))
 

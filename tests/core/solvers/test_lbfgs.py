@@ -17,8 +17,8 @@ from core_problems import (
 from skmde import Anchored, Centered, Standardized
 from skmde.core.kernels.backend import CompiledBackend
 from skmde.core.objectives.edge_term import distances
-from skmde.core.solvers.history import PairHistory
-from skmde.core.solvers.line_search import Wolfe
+from skmde.core.solvers.history import CurvaturePairs
+from skmde.core.solvers.line_search import WolfeConstants
 from skmde.core.solvers.result import Status
 from skmde.penalties import Barrier
 
@@ -332,18 +332,18 @@ def test_start_that_is_not_finite_is_returned_with_the_reason(start):
     assert torch.equal(torch.nan_to_num(result.X), torch.nan_to_num(X))
 
 
-@pytest.mark.parametrize("wolfe", [Wolfe(), Wolfe(c2=1e-9, max_evaluations=4)])
+@pytest.mark.parametrize("wolfe", [WolfeConstants(), WolfeConstants(c2=1e-9, max_evaluations=4)])
 def test_pairs_are_those_of_the_accepted_steps(monkeypatch, wolfe):
     # With the second constants, the best trial is often not the last one.
     pairs, iterates, gradients = [], [], []
-    accept = PairHistory.accept
+    accept = CurvaturePairs.accept
 
     def record(history, dots):
         kept = accept(history, dots)
         pairs.append([history._H[history._staged + k * history.slots].clone() for k in (0, 1)])
         return kept
 
-    monkeypatch.setattr(PairHistory, "accept", record)
+    monkeypatch.setattr(CurvaturePairs, "accept", record)
     result, _, objective, X = solve(
         dtype=torch.float64,
         max_iter=12,

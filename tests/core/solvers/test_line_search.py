@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from skmde.core.solvers.line_search import Wolfe, strong_wolfe
+from skmde.core.solvers.line_search import WolfeConstants, strong_wolfe
 
 
 @dataclass
@@ -36,11 +36,11 @@ class Line:
 
 
 def search(line, step=1.0, noise=0.0, wolfe=None):
-    return strong_wolfe(line, line.at(0.0), step, wolfe or Wolfe(), noise)
+    return strong_wolfe(line, line.at(0.0), step, wolfe or WolfeConstants(), noise)
 
 
 def check_wolfe(line, trial, wolfe=None):
-    wolfe = wolfe or Wolfe()
+    wolfe = wolfe or WolfeConstants()
     start = line.at(0.0)
     assert trial.value <= start.value + wolfe.c1 * trial.step * start.slope
     assert abs(trial.slope) <= wolfe.c2 * abs(start.slope)
@@ -113,7 +113,7 @@ def test_accepted_step_meets_both_wolfe_conditions(name, step):
     line = LINES[name]()
     outcome = search(line, step)
     check_wolfe(line, outcome.trial)
-    assert outcome.n_evaluations == len(line.steps) <= Wolfe().max_evaluations
+    assert outcome.n_evaluations == len(line.steps) <= WolfeConstants().max_evaluations
     assert all(s > 0 for s in line.steps)
     assert outcome.trial.step in line.steps
 
@@ -124,7 +124,9 @@ def test_wolfe_conditions_hold_at_any_scale(where, step, make):
     check_wolfe(line, search(line, 10.0**step).trial)
 
 
-@pytest.mark.parametrize("wolfe", [Wolfe(c2=0.1), Wolfe(c1=0.3, c2=0.4), Wolfe(c2=0.01)])
+@pytest.mark.parametrize(
+    "wolfe", [WolfeConstants(c2=0.1), WolfeConstants(c1=0.3, c2=0.4), WolfeConstants(c2=0.01)]
+)
 def test_constants_of_the_conditions_are_those_given(wolfe):
     for make in (lambda: quartic(2.0), rosenbrock, lambda: log_barrier(2.0), far_valley, wiggle):
         line = make()
@@ -140,19 +142,19 @@ def test_a_first_step_that_serves_costs_one_evaluation():
 
 def test_growth_by_a_million_takes_few_evaluations():
     line = Line(lambda t: (t - 1e6) ** 2, lambda t: 2 * (t - 1e6))
-    assert search(line, 1.0, wolfe=Wolfe(c2=0.1)).n_evaluations <= 10
+    assert search(line, 1.0, wolfe=WolfeConstants(c2=0.1)).n_evaluations <= 10
 
 
 def test_steps_grow_by_no_more_than_the_given_factor():
     line = Line(lambda t: -t, lambda t: -1.0)
-    search(line, 1.0, wolfe=Wolfe(max_growth=4.0, max_evaluations=6))
+    search(line, 1.0, wolfe=WolfeConstants(max_growth=4.0, max_evaluations=6))
     np.testing.assert_allclose(line.steps, 4.0 ** np.arange(6))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7])
 def test_evaluations_are_limited_and_the_best_decrease_is_taken(limit):
     line = Line(lambda t: -t, lambda t: -1.0)  # falls forever: no step meets the conditions
-    outcome = search(line, wolfe=Wolfe(max_evaluations=limit))
+    outcome = search(line, wolfe=WolfeConstants(max_evaluations=limit))
     assert outcome.n_evaluations == len(line.steps) == limit
     assert outcome.trial.value == min(-t for t in line.steps)
 
@@ -160,7 +162,7 @@ def test_evaluations_are_limited_and_the_best_decrease_is_taken(limit):
 def test_best_trial_is_taken_even_if_it_was_not_the_last():
     # Nothing meets the second condition at this tiny c2; every trial lies around the minimum.
     line = Line(lambda t: abs(t - 1) + 0.1 * (t - 1) ** 2, lambda t: math.copysign(1, t - 1.0))
-    outcome = search(line, 2.5, wolfe=Wolfe(c2=1e-9))
+    outcome = search(line, 2.5, wolfe=WolfeConstants(c2=1e-9))
     assert outcome.trial.value == min(line.at(t).value for t in line.steps)
     assert outcome.trial.value < 0.01
 
@@ -186,14 +188,14 @@ def test_finite_everywhere_is_not_asked_of_the_line():
     line = Line(lambda t: -t if t < 0.37 else math.nan, lambda t: -1.0 if t < 0.37 else math.nan)
     outcome = search(line)
     assert 0.2 < outcome.trial.step < 0.37
-    assert outcome.n_evaluations <= Wolfe().max_evaluations
+    assert outcome.n_evaluations <= WolfeConstants().max_evaluations
 
 
 def test_nowhere_finite_gives_nothing():
     line = Line(lambda t: 0.0 if t == 0 else math.nan, lambda t: -1.0)
     outcome = search(line)
     assert outcome.trial is None
-    assert outcome.n_evaluations == len(line.steps) <= Wolfe().max_evaluations
+    assert outcome.n_evaluations == len(line.steps) <= WolfeConstants().max_evaluations
 
 
 def test_no_decrease_gives_nothing():
@@ -201,14 +203,14 @@ def test_no_decrease_gives_nothing():
     line = Line(lambda t: t, lambda t: 1.0 if t > 0 else -1.0)
     outcome = search(line)
     assert outcome.trial is None
-    assert outcome.n_evaluations <= Wolfe().max_evaluations
+    assert outcome.n_evaluations <= WolfeConstants().max_evaluations
 
 
 def test_flat_function_ends_without_a_step():
     line = Line(lambda t: 3.0, lambda t: -1e-9)
     outcome = search(line)
     assert outcome.trial is None
-    assert outcome.n_evaluations <= Wolfe().max_evaluations
+    assert outcome.n_evaluations <= WolfeConstants().max_evaluations
 
 
 def test_decreases_below_the_noise_are_judged_by_the_slope():
@@ -234,14 +236,14 @@ def test_huge_values_do_not_overflow_the_interpolation():
 def test_interpolation_finds_the_minimum_of_a_cubic_at_once(step):
     # From below, from a step with a smaller value than the start, and from one with a larger.
     line = Line(lambda t: (t - 1) ** 2 * (t + 2), lambda t: 3 * (t - 1) * (t + 1))
-    outcome = search(line, step, wolfe=Wolfe(c2=1e-9))
+    outcome = search(line, step, wolfe=WolfeConstants(c2=1e-9))
     assert outcome.n_evaluations == 2
     assert outcome.trial.step == pytest.approx(1.0)
 
 
 def test_steps_grow_in_full_where_the_line_bends_down():
     line = Line(lambda t: -t - t * t, lambda t: -1 - 2 * t)
-    search(line, 1.0, wolfe=Wolfe(max_evaluations=5))
+    search(line, 1.0, wolfe=WolfeConstants(max_evaluations=5))
     np.testing.assert_allclose(line.steps, 10.0 ** np.arange(5))
 
 
@@ -262,6 +264,6 @@ def test_a_trial_that_is_not_finite_inside_a_bracket_is_left_behind():
 
 def test_search_ends_when_the_bracket_has_no_width():
     line = Line(lambda t: abs(t - 1), lambda t: math.copysign(1, t - 1.0))
-    outcome = search(line, 2.5, wolfe=Wolfe(max_evaluations=1000))
+    outcome = search(line, 2.5, wolfe=WolfeConstants(max_evaluations=1000))
     assert outcome.trial.step == pytest.approx(1.0, rel=1e-8)
     assert outcome.n_evaluations < 100
