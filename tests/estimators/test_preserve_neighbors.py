@@ -124,7 +124,7 @@ def test_samples_within_max_distance_are_the_neighbours():
     both = fit(max_distance=2.5, n_neighbors=4).graph_.toarray() > 0
     nearest = kneighbors_graph(X100, 4).toarray() > 0
     np.testing.assert_array_equal(both, (near & nearest) | (near & nearest).T)
-    with pytest.raises(ValueError, match=r"none are within max_distance=1e-06.*raise it"):
+    with pytest.raises(ValueError, match=r"no pair is within max_distance=1e-06.*increase it"):
         PreserveNeighbors(max_distance=1e-6).fit(X100)
     with pytest.raises(ValueError, match="no finite distance between two samples"):
         PreserveNeighbors(metric="precomputed").fit(sp.csr_array((20, 20)))
