@@ -216,7 +216,7 @@ def test_affinities_of_every_form_are_the_same():
         found = fit(form, Y60, metric="affinity")
         assert found.embedding_.tobytes() == expected.embedding_.tobytes()
     np.testing.assert_array_equal(expected.transform(AFFINITY), expected.embedding_)
-    with pytest.raises(ValueError, match="not a graph"):
+    with pytest.raises(ValueError, match="unseen samples must be rows"):
         expected.transform(GRAPH)
     new = sp.random_array((3, 60), density=0.2, rng=np.random.default_rng(0), format="csr")
     means = (new @ expected.embedding_) / np.asarray(new.sum(axis=1))[:, None]
@@ -323,7 +323,7 @@ def test_places_given_twice_or_of_another_dimension():
         ({"metric": "affinity", "n_neighbors": 3}, "n_neighbors=3 has no effect"),
         ({"metric": "affinity", "max_distance": 3.0}, r"max_distance=3\.0 has no effect"),
         ({"metric": "graph", "loss": "squared", "n_neighbors": 3}, "has no effect"),
-        ({"n_components": True}, "truth value"),
+        ({"n_components": True}, "not a bool"),
         ({"callbacks": [3]}, "functions"),
         ({"attractive_penalty": "linear", "init": np.zeros((3, 2))}, "init must have shape"),
         ({"n_jobs": 0}, "n_jobs is 0"),

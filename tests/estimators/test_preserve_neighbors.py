@@ -484,8 +484,8 @@ def test_classes_and_functions_that_return_no_tensor_are_type_errors(params, mes
     [
         ((), "got 0 entries"),
         ((np.zeros((5, 2), int),) * 3, "got 3 entries"),
-        ((None, None), r"the indices must be numbers of shape \(n_samples, k\), got dtype object"),
-        ((np.zeros((5, 2), int), np.zeros(5)), r"the distances must be.*got.*shape \(5,\)"),
+        ((None, None), r"so indices must be numbers of shape \(n_samples, k\); got dtype object"),
+        ((np.zeros((5, 2), int), np.zeros(5)), r"so distances must be.*got.*shape \(5,\)"),
         ((np.zeros((5, 2), int), np.zeros((5, 3))), r"same shape.*\(5, 2\) and \(5, 3\)"),
         ((np.full((5, 2), 7), np.ones((5, 2))), "index 7 is out of range for 5 items"),
         ((np.ones((5, 2)) / 2, np.ones((5, 2))), "indices must be integers, got dtype float64"),
