@@ -226,8 +226,8 @@ def test_another_series_of_releases_is_warned_of(monkeypatch, saved, read, warne
     messages = [str(w.message) for w in record]
     assert messages == (
         [
-            f"This PreserveNeighbors was saved by skmde {saved} and is read by skmde {read}, which "
-            "may not understand it; fit it again."
+            f"This PreserveNeighbors was saved by skmde {saved} and is loaded by skmde {read}, "
+            "which may not be compatible; fit it again."
         ]
         if warned
         else []
@@ -252,7 +252,9 @@ def test_compact_estimators_keep_the_embedding_and_say_what_they_forgot(name):
     calls += [lambda e: e.extend(unseen)] if hasattr(estimator, "extend") else []
     calls += [lambda e: e.score_samples(unseen)] if hasattr(estimator, "score_samples") else []
     for call in calls:
-        with pytest.raises(ValueError, match=r"compact\(\) was called.*Fit it again"):
+        with pytest.raises(
+            ValueError, match=r"compact\(\) discarded the training data.*Fit it again"
+        ):
             call(again)
     assert answer(fitted(name), unseen) is not None
 

@@ -1,4 +1,4 @@
-"""Embeddings in which some items have given coordinates."""
+"""Embeddings in which some samples have given coordinates."""
 
 from __future__ import annotations
 
@@ -40,120 +40,126 @@ from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 
 class AnchoredMDE(GrowingMixin, BaseEmbedding):
-    r"""Minimum-distortion embedding of samples some of which have given coordinates.
+    r"""Minimum-distortion embedding in which some samples have given coordinates.
 
-    The coordinates of the others, the free samples, minimise the average distortion
+    Samples with given coordinates are the anchors; all others are free samples. The coordinates of
+    the free samples minimise the average distortion
 
     .. math:: \frac{1}{p} \sum_{(i, j)} w_{ij}\, p_{ij}(\|x_i - x_j\|)
 
-    over the pairs of neighbours, or of a given graph, that have a free sample. With the quadratic
-    penalty this is the quadratic placement problem, or the harmonic function of semi-supervised
-    learning: every free sample is at the weighted mean of its neighbours; it is solved exactly.
-    With a `loss` the pairs keep original distances instead.
+    over the pairs that contain a free sample. The pairs are pairs of neighbours, or the edges of a
+    given graph. With the quadratic penalty every free sample is at the weighted mean of its
+    neighbours. This is the quadratic placement problem, or the harmonic function of semi-supervised
+    learning, and it is solved exactly. With a `loss` the embedding preserves original distances
+    instead.
 
     Parameters
     ----------
     n_components : int, default=None
-        Dimension of the embedding; None takes it from the coordinates.
+        Dimension of the embedding. None uses the dimension of the given coordinates.
     attractive_penalty : str, Penalty or callable, default="quadratic"
-        Penalty of pairs that attract; see :mod:`skmde.penalties`. A convex one that does not
-        decrease, such as "linear", "huber" or "cubic", has one minimum value, which the solver
-        reaches from any start.
+        Penalty of attractive pairs; see :mod:`skmde.penalties`. With a convex, non-decreasing
+        penalty, such as "linear", "huber" or "cubic", the problem has a unique minimum value,
+        which the solver reaches from any starting point.
     repulsive_penalty : str, Penalty, callable or None, default=None
-        Penalty of pairs drawn from all others, with weight -1; None leaves them out.
+        Penalty of repulsive pairs. They are sampled from all other pairs and have weight -1. With
+        None there are none.
     repulsive_fraction : float, default=None
-        Number of repulsive pairs, as a multiple of the number of attractive ones; None is 1.
+        Number of repulsive pairs, as a multiple of the number of attractive ones. None means 1.
     loss : str, Loss or callable, default=None
         Loss of original distances, in place of penalties; see :mod:`skmde.losses`.
     anchor_weight : float, default=None
-        None fixes the anchors. A number makes them soft: each is free, and pulled to its place as
-        by a further pair of this weight, under the quadratic penalty, with a sample that is fixed
-        there.
+        None fixes the anchors at their given coordinates. A number makes the anchors soft: they can
+        move, and each has an additional pair of this weight, under the quadratic penalty, with a
+        point fixed at its given coordinates.
     n_neighbors : int, default=None
-        Number of neighbours of each sample. None takes a share of 1% of all pairs, but at least
-        5 and at most 15; with a precomputed sparse graph, all that it stores; with
-        `max_distance`, every sample within it. With a loss, distances are those along shortest
-        paths in the graph of so many neighbours; None takes the distances themselves. If they are
-        more than 10 million, so many are drawn.
+        Number of neighbours of each sample. None chooses the number that gives about 1% of all
+        pairs, at least 5 and at most 15. With a precomputed sparse graph, None uses all stored
+        entries; with `max_distance`, all samples within that distance. With a `loss`, the original
+        distances are the lengths of shortest paths in the graph of this many neighbours; None uses
+        the distances themselves. If there are more than 10 million such pairs, 10 million are
+        sampled.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows.
-        "precomputed": X holds distances, as for :class:`PreserveNeighbors`, or, with a loss, for
-        :class:`PreserveDistances`. "affinity": X is a graph, a sparse or dense matrix
-        (n_samples, n_samples) of weights, at least 0, or a networkx graph with weights; its
-        entries are the pairs. "graph", with a loss: X is a graph of lengths, and distances are
-        those along shortest paths.
+        "precomputed": X holds distances, in the forms that :class:`PreserveNeighbors` takes or,
+        with a `loss`, in the forms that :class:`PreserveDistances` takes. "affinity": X is a graph
+        whose entries are the pairs: a sparse or dense matrix (n_samples, n_samples) of weights of
+        at least 0, or a networkx graph with weights. "graph", only with a `loss`: X is a graph of
+        edge lengths, and the original distances are the lengths of shortest paths.
     metric_params : dict, default=None
-        Further parameters of the metric.
+        Additional parameters of the metric.
     max_distance : float, default=None
-        Samples farther apart than this are no pair.
+        Samples farther apart than this do not form a pair.
     neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
-        How neighbours are searched; see :class:`PreserveNeighbors`.
+        Algorithm of the neighbour search; see :class:`PreserveNeighbors`.
     init : {"auto", "random"} or array, default="auto"
-        Where the solver starts, if it is not exact: at the quadratic solution, or with a loss
-        at classical scaling laid over the anchors; or at an array of shape
-        (n_samples, n_components), in which the rows of anchors do not count.
+        Starting point of an iterative solve. "auto" is the quadratic solution or, with a `loss`,
+        classical scaling aligned to the anchors. An array has shape (n_samples, n_components); its
+        rows for anchors are ignored. The exact solution of a quadratic problem needs no starting
+        point.
     max_iter : int, default=300
-        Largest number of iterations, if it is not exact.
+        Maximum number of iterations of an iterative solve.
     tol : float, default=1e-5
-        The solve ends when the Frobenius norm of the gradient of the free samples is at most this:
-        under attraction alone in units in which the anchors' coordinates have size 1 and the
-        distortion of the quadratic solution is 1, with a loss in those in which the distances have
-        size 1.
+        Tolerance: the solver stops when the Frobenius norm of the gradient with respect to the free
+        samples is at most this. With attraction only, the norm is measured in units in which the
+        anchors' coordinates have size 1 and the distortion of the quadratic solution is 1. With a
+        `loss`, it is measured in units in which the distances have size 1.
     memory_size : int, default=10
-        Number of past steps that the quasi-Newton matrix is built from.
+        Number of past steps in the quasi-Newton approximation.
     random_state : int, RandomState instance or None, default=None
         Seeds the repulsive pairs, approximate neighbours and random starting points. With an
-        integer, fits of the same data on one machine are equal to the last bit, for any
+        integer, fits of the same data on one machine are identical to the last bit, for any
         number of threads.
     n_jobs : int, default=None
-        Limit on the number of threads; None is torch's number.
+        Maximum number of threads. None means torch's number.
     device : None, str or torch.device, default=None
-        Where to solve, if it is not exact. None is the CPU; "auto" takes a GPU if there is one.
+        Device of an iterative solve. None is the CPU; "auto" uses a GPU if there is one.
     callbacks : list of callable, default=None
-        Called after every iteration of the solver, if it is not exact, with a state that has
-        `iteration`, `X`, `value` and `residual_norm`, in units of the coordinates; returning True
-        ends the solve.
+        Functions called after every iteration of an iterative solve with a state that has the
+        attributes `iteration`, `X`, `value` and `residual_norm`, in units of the coordinates. The
+        solver stops if one of them returns True.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The embedding, in the float dtype of X; anchors have their coordinates to the last bit of
-        it.
+        The embedding, in the float dtype of X. Fixed anchors have exactly their given coordinates,
+        converted to this dtype.
     anchors_ : ndarray of shape (n_anchors,)
-        The anchored samples, in ascending order.
+        Indices of the anchors, in ascending order.
     forces_ : ndarray of shape (n_anchors, n_components)
-        Forces with which the pairs pull at the anchors, minus the gradient of the average
-        distortion: the multipliers of the constraint. They sum to 0 where the gradient vanishes,
-        which a penalty with a kink at distance 0 ("linear", "logistic") may keep it from. With
-        soft anchors they are what the pulls hold, and the average is over pairs and pulls.
+        Forces that the pairs exert on the anchors: minus the gradient of the average distortion.
+        They are the multipliers of the constraint. They sum to 0 where the gradient of the free
+        samples vanishes; with a penalty that has a kink at distance 0 ("linear", "logistic") it may
+        not vanish. With soft anchors, they are the forces that balance the additional pairs, and
+        the average includes those pairs.
     edges_ : ndarray of shape (n_edges, 2)
-        Pairs of the problem that was solved, the attractive ones first. Pairs of two anchors are
-        not among them.
+        Pairs of the solved problem, the attractive ones first. Pairs of two anchors are left out.
     weights_ : ndarray of shape (n_edges,)
-        Their weights; negative for repulsive pairs, 1 with a loss.
+        Weights of the pairs; negative for repulsive pairs, 1 with a `loss`.
     distances_ : ndarray of shape (n_edges,) or None
-        Their original distances, with a loss.
+        Original distances of the pairs with a `loss`, else None.
     n_loose_ : int
-        Number of free samples that no chain of (attractive) pairs joins to an anchor. They are
-        at the mean of the anchors, with a loss about it, unless repulsion drives them away.
+        Number of free samples that no chain of (attractive) pairs connects to an anchor. They are
+        placed at the mean of the anchors, or around it with a `loss`, unless repulsion moves them.
     distortion_ : float
-        Average distortion of the pairs; 0 if there are none. With soft anchors the pulls count as
-        pairs more: the average is over ``n_edges + n_anchors``.
+        Average distortion of the pairs; 0 if there are no pairs. With soft anchors the average
+        includes the additional pairs, so it is over ``n_edges + n_anchors`` pairs.
     residual_norm_ : float
-        Frobenius norm of its gradient in the free samples.
+        Frobenius norm of the gradient of the average distortion with respect to the free samples.
     n_iter_ : int
-        Number of iterations: of L-BFGS, or of conjugate gradients; 1, as scikit-learn asks for,
-        where none was needed. Those that prepare the start under "linear", whose kink is rounded
-        first, do not count.
+        Number of iterations of L-BFGS, or of conjugate gradients for an exact solution. It is at
+        least 1, as scikit-learn requires. For "linear", iterations on a smoothed penalty that
+        prepare the starting point are not counted.
     history_ : dict of ndarray
         ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration of
-        L-BFGS, the starting point first; of an exact solution, that alone.
+        L-BFGS. The first entry is the starting point. For an exact solution, the solution is the
+        only entry.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, if X had string names.
+        Names of the features, if X has string names.
 
     See Also
     --------
@@ -162,7 +168,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
     Notes
     -----
-    Quadratic problems are solved in float64, others in the float dtype of X.
+    Quadratic problems are solved in float64, all others in the float dtype of X.
 
     References
     ----------
@@ -171,7 +177,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
     Examples
     --------
-    The coordinates of four samples of five are known, with an offset of 10:
+    The coordinates of four of five samples are given, with an offset of 10:
 
     >>> import numpy as np
     >>> from skmde import AnchoredMDE
@@ -263,19 +269,19 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
     @fit_context
     def fit(self, X: Data, y: Any = None, anchors: Any = None, anchor_values: Any = None) -> Self:
-        """Embed the samples, given the coordinates of some.
+        """Embed the samples, given the coordinates of some of them.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples; or distances or a graph, as `metric` says.
+            Samples; or distances or a graph, depending on `metric`.
         y : array-like of shape (n_samples, n_components) or (n_samples,)
-            Place of each sample, a row of NaN for one that is free. One-dimensional, it is the one
-            component.
+            Coordinates of each sample; a row of NaN marks a free sample. A one-dimensional array
+            holds the coordinates of an embedding with one component.
         anchors : array-like of int of shape (n_anchors,), default=None
-            Instead of `y`: the samples whose coordinates are given.
+            Indices of the samples with given coordinates, as an alternative to `y`.
         anchor_values : array-like of shape (n_anchors, n_components), default=None
-            Their coordinates.
+            Coordinates of the samples in `anchors`.
 
         Returns
         -------
@@ -285,13 +291,13 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Raises
         ------
         ValueError
-            If X, the coordinates or a parameter make no problem; the message says why.
+            If X, the coordinates or a parameter are invalid; the message says why.
 
         Warns
         -----
         UserWarning
-            If no chain of pairs joins some free samples to an anchor; or as
-            :class:`PreserveNeighbors` does.
+            If no chain of pairs connects some free samples to an anchor, or if `n_neighbors`
+            exceeds the number of other samples.
         ConvergenceWarning
             If the solver found no finite solution.
         """
@@ -299,9 +305,10 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             fitted._fit(X, y, anchors, anchor_values)
         if self.n_loose_:
             warn(
-                f"No chain of pairs joins {self.n_loose_} free samples, in {self._n_loose_parts} "
-                "connected parts, to an anchor: nothing says where they belong, so they are put at "
-                "the mean of the anchors. Anchor one sample of each part, or raise n_neighbors.",
+                f"No chain of pairs connects {self.n_loose_} free samples, in "
+                f"{self._n_loose_parts} connected components, to an anchor. Their position is "
+                "undetermined, so they are placed at the mean of the anchors. Anchor one sample of "
+                "each component, or raise n_neighbors.",
             )
         return self
 
@@ -320,7 +327,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Returns
         -------
         embedding : ndarray of shape (n_samples, n_components)
-            The embedding of the rows of X, in X's float dtype.
+            The embedding of the rows of X, in the float dtype of X.
         """
         return self.fit(X, y, **fit_params).embedding_
 
@@ -350,13 +357,14 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
                 n_jobs=self.n_jobs,
             )
         with stage("solve"):
-            if not isinstance(self.init, str):  # even where the solution is exact
+            if not isinstance(self.init, str):  # an invalid array is an error in every case
                 given_anchored_start(self.init, problem)
             draws = random_state, rng
             start = partial(
                 anchored_start, self.init, source, pairs.labels, problem, *draws, n_threads
             )
-            # What places unseen samples comes after the iterates.
+            # None: an iterate cannot become a fitted estimator, because the state that places
+            # unseen samples does not exist before the end.
             options = self._solver_options(self._fit_callbacks(X, None))
             solution = problem.solve(start, output_dtype(X), **options)
         self.embedding_ = as_output(solution.X, X)
@@ -396,7 +404,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         return loose
 
     def _keep(self, source, problem, solution, random_state, rng):
-        """The pairs that were embedded, the solution, and what places unseen samples."""
+        """Store the pairs, the solution, and the state that places unseen samples."""
         self.anchors_ = problem.anchors
         self.forces_ = -solution.gradient[problem.anchors]
         self.edges_, self.weights_ = problem.edges, problem.weights
@@ -408,17 +416,17 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         self._pairs = source
 
     def _check_parameters(self):
-        """What scikit-learn's check of one parameter at a time cannot see."""
+        """Check combinations of parameters; scikit-learn checks one parameter at a time."""
         super()._check_parameters()
         if self.loss is not None and self.repulsive_penalty is not None:
             raise ValueError(
-                f"loss={self.loss!r} keeps distances, so there is no repulsive_penalty; got "
-                f"{self.repulsive_penalty!r}. Leave one of them None."
+                f"loss={self.loss!r} preserves distances and cannot be combined with "
+                f"repulsive_penalty={self.repulsive_penalty!r}. Set one of them to None."
             )
         if self._is("graph") and self.loss is None:
             raise ValueError(
-                "metric='graph' gives lengths of paths, which need a loss. For a graph whose "
-                "entries are weights use metric='affinity', for one of distances 'precomputed'."
+                "metric='graph' gives lengths of paths, which need a loss. For a graph of weights "
+                "use metric='affinity', for a graph of distances metric='precomputed'."
             )
         if self._is("affinity") and self.loss is not None:
             raise ValueError(
@@ -431,12 +439,12 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
                 self._is("affinity") or (name == "n_neighbors" and self._is("graph"))
             ):
                 raise ValueError(
-                    f"metric={self.metric!r} takes X as the graph, so {name}={number} has no "
-                    "meaning; leave it None."
+                    f"metric={self.metric!r} uses X as the graph, so {name}={number} has no "
+                    "effect; set it to None."
                 )
 
     def _pairs_of(self, X, random_state, rng, device):
-        """The pairs that the parameters name."""
+        """The source of pairs for the current parameters."""
         if self.loss is not None:
             functions = resolve_loss(self.loss)
         else:
@@ -459,31 +467,32 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         )
 
     def transform(self, X: Data) -> np.ndarray:
-        """Place unseen samples among the fitted samples, which stay where they are.
+        """Place unseen samples; the coordinates of the fitted samples do not change.
 
-        Each sample goes where its own average distortion to the fitted samples is least: under the
-        quadratic penalty, to the weighted mean of its neighbours. Samples do not influence each
-        other, so a row's place does not depend on the rest of X. A sample that equals a fitted
-        sample, or is at distance 0 from one, gets that sample's place; one without pairs gets
-        the mean of all coordinates.
+        The coordinates of a sample minimise its own average distortion to the fitted samples. Under
+        the quadratic penalty this is the weighted mean of its neighbours. Unseen samples do not
+        influence each other, so the result for a row does not depend on the rest of X. A sample
+        that equals a fitted sample, or is at distance 0 from one, gets the coordinates of that
+        sample. A sample without pairs gets the mean of all coordinates.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
-            Samples; or, for ``metric="precomputed"`` and ``"graph"``, their distances to the
-            fitted samples, (n_new, n_samples), and for "affinity" the weights of their pairs.
+            Samples; for ``metric="precomputed"`` and ``"graph"``, their distances to the fitted
+            samples, of shape (n_new, n_samples); for "affinity", the weights of their pairs with
+            the fitted samples.
 
         Returns
         -------
         embedding : ndarray of shape (n_new, n_components)
-            In X's float dtype.
+            Coordinates, in the float dtype of X.
 
         Raises
         ------
         NotFittedError
             If `fit` was not called.
         ValueError
-            If X does not fit the training data.
+            If X does not match the training data.
 
         References
         ----------

@@ -1,4 +1,4 @@
-"""Semi-supervised classification: known labels are anchors, the others follow their neighbours."""
+"""Semi-supervised classification by an anchored embedding: labelled samples are the anchors."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 
 class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEstimator):
-    r"""Classifier for data of which some labels are known.
+    r"""Semi-supervised classifier for partially labelled data.
 
-    Each class is a corner of a simplex, and a labelled sample is anchored at the corner of its
-    class. The others are placed by :class:`AnchoredMDE` with the quadratic penalty: each is at the
-    weighted mean of its neighbours, and its coordinates, which are at least 0 and sum to 1, are
-    the probabilities of the classes. A coordinate is also the chance that a random walk from
-    the sample over the graph of neighbours meets a label of that class first (the harmonic function
-    of Zhu, Ghahramani and Lafferty).
+    Each class is a corner of a simplex, and each labelled sample is anchored at the corner of its
+    class. :class:`AnchoredMDE` with the quadratic penalty places the unlabelled samples: each is at
+    the weighted mean of its neighbours. Its coordinates are at least 0 and sum to 1; they are the
+    probabilities of the classes. A coordinate is also the probability that a random walk on the
+    neighbour graph, started at the sample, reaches a label of that class first (the harmonic
+    function of Zhu, Ghahramani and Lafferty).
 
     Parameters
     ----------
@@ -45,20 +45,20 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
         Number of neighbours of each sample; see :class:`AnchoredMDE`.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows.
-        "precomputed": X holds distances, as for :class:`PreserveNeighbors`. "affinity": X is a
-        graph, a sparse or dense matrix of weights or a networkx graph.
+        "precomputed": X holds distances, in the forms that :class:`PreserveNeighbors` takes.
+        "affinity": X is a graph, given as a sparse or dense matrix of weights or a networkx graph.
     metric_params : dict, default=None
-        Further parameters of the metric.
+        Additional parameters of the metric.
     max_distance : float, default=None
-        Samples farther apart than this are no neighbours.
+        Samples farther apart than this are not neighbours.
     neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
-        How neighbours are searched; see :class:`PreserveNeighbors`.
+        Algorithm of the neighbour search; see :class:`PreserveNeighbors`.
     random_state : int, RandomState instance or None, default=None
         Seeds approximate neighbours.
     n_jobs : int, default=None
-        Limit on the number of threads; None is torch's number.
+        Maximum number of threads. None means torch's number.
     device : None, str or torch.device, default=None
-        Where the neighbours are compared by the algorithm "torch".
+        Device of the neighbour search with ``neighbors_algorithm="torch"``.
 
     Attributes
     ----------
@@ -67,25 +67,25 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Probabilities of the classes for the samples given to `fit`.
     transduction_ : ndarray of shape (n_samples,)
-        Label of each sample given to `fit`: its own if known, else the most probable one.
+        Label of each sample given to `fit`: the given label if known, else the most probable one.
     embedding_estimator_ : AnchoredMDE
-        What placed them.
+        The fitted embedding estimator.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, if X had string names.
+        Names of the features, if X has string names.
 
     See Also
     --------
     AnchoredMDE : Coordinates instead of labels, and other penalties.
-    sklearn.semi_supervised.LabelSpreading : Also lets given labels change.
+    sklearn.semi_supervised.LabelSpreading : Can also change given labels.
 
     Notes
     -----
-    Under cross-validation, `score` leaves out the samples whose labels are not known. There, mark
-    them by -1, or by None: scikit-learn does not split by class an array of floats that holds NaN,
-    and needs ``cv=KFold()`` for that. Other scores than the estimator's own, such as
-    ``scoring="accuracy"``, take -1 for a class that is never predicted.
+    In cross-validation, `score` ignores samples with unknown labels. Mark these by -1 or None:
+    scikit-learn cannot stratify an array of floats that contains NaN, so NaN needs
+    ``cv=KFold()``. Other scores, such as ``scoring="accuracy"``, treat -1 as a class that is never
+    predicted.
 
     References
     ----------
@@ -147,16 +147,16 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
 
     @fit_context
     def fit(self, X: Data, y: Any) -> Self:
-        """Give every sample probabilities of the classes.
+        """Compute the class probabilities of all samples.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples; or distances or a graph, as `metric` says.
+            Samples; or distances or a graph, depending on `metric`.
         y : array-like of shape (n_samples,)
-            Label of each sample, a number, a string or a date: -1, None or NaN where it is not
-            known. Where None or NaN says so, or where beside it there is one other number only, -1
-            is a label like others.
+            Label of each sample: a number, a string or a date. -1, None or NaN marks an unknown
+            label. -1 is an ordinary label if y contains None or NaN, or if y contains only -1 and
+            one other number.
 
         Returns
         -------
@@ -166,22 +166,22 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
         Raises
         ------
         ValueError
-            If X, y or a parameter make no problem; the message says why.
+            If X, y or a parameter is invalid; the message says why.
 
         Warns
         -----
         UserWarning
-            If no chain of neighbours joins some samples to a labelled one: they get the shares of
-            the classes among the known labels. If y is -1 and one other label: -1 is taken for
-            a class.
+            If no chain of neighbours connects some samples to a labelled one; they get the class
+            frequencies of the labelled samples. If y contains only -1 and one other label; -1 is
+            then treated as a class.
         """
         with self._all_or_nothing() as fitted:
             fitted._fit(X, y)
         n_loose = self.embedding_estimator_.n_loose_
         if n_loose:
             warn(
-                f"No chain of neighbours joins {n_loose} samples to a labelled one, so they get "
-                "the shares of the classes among the known labels. Label more samples, or raise "
+                f"No chain of neighbours connects {n_loose} samples to a labelled one, so they get "
+                "the class frequencies of the labelled samples. Label more samples, or raise "
                 "n_neighbors.",
             )
         return self
@@ -190,10 +190,10 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None. Give each sample its label, -1 if it is not known."
+                "is None. Pass one label for each sample, -1 if it is unknown."
             )
         X = self._checked_input(X)
-        self._fit_callbacks(X, None)  # a task without iterations that can be told
+        self._fit_callbacks(X, None)  # starts the fit's task, which has no subtasks
         labelled, labels = known_labels(y, count_rows(X))
         self.classes_, codes = np.unique(labels, return_inverse=True)
         estimator = AnchoredMDE(
@@ -216,40 +216,41 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
         return self.embedding_estimator_._is_compact()
 
     def compact(self) -> Self:
-        """Forget the training data; see :meth:`AnchoredMDE.compact`.
+        """Discard the training data; see :meth:`AnchoredMDE.compact`.
 
         Returns
         -------
         self : AnchoredClassifier
-            The classifier, with the probabilities of the samples given to `fit`.
+            The classifier. It keeps the probabilities of the samples given to `fit`.
         """
         check_is_fitted(self)
         self.embedding_estimator_.compact()
         return self
 
     def predict_proba(self, X: Data) -> np.ndarray:
-        """Probabilities of the classes.
+        """Predict the class probabilities of unseen samples.
 
         A sample gets the weighted mean of the probabilities of its nearest neighbours among the
-        fitted samples. Samples do not influence each other. One that equals a fitted sample gets
-        that sample's probabilities.
+        fitted samples. Unseen samples do not influence each other. A sample that equals a fitted
+        sample gets the probabilities of that sample.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
-            Samples; or their distances to the fitted samples, or weights, as `metric` says.
+            Samples; or their distances to, or weights with, the fitted samples, depending on
+            `metric`.
 
         Returns
         -------
         probabilities : ndarray of shape (n_new, n_classes)
-            In the order of ``classes_``.
+            Probabilities of the classes, in the order of ``classes_``.
         """
         check_is_fitted(self)
         X = self._checked_unseen(X)
         return _probabilities(self.embedding_estimator_.transform(X))
 
     def predict(self, X: Data) -> np.ndarray:
-        """The most probable class.
+        """Predict the most probable class of unseen samples.
 
         Parameters
         ----------
@@ -259,23 +260,24 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
         Returns
         -------
         labels : ndarray of shape (n_new,)
-            Of equally probable classes, the first.
+            Predicted labels; the first of equally probable classes.
         """
         probabilities = self.predict_proba(X)
         return self.classes_[probabilities.argmax(axis=1)]
 
     def score(self, X: Data, y: Any, sample_weight: Any = None) -> float:
-        """Share of the samples whose class is predicted, of those whose class is known.
+        """Accuracy on the samples whose class is known.
 
-        So a search for parameters may split data that are labelled in part, as `fit` takes them.
+        Samples of unknown class are ignored, so a parameter search can split partially labelled
+        data.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
             As for `predict_proba`.
         y : array-like of shape (n_new,)
-            Their classes. Samples do not count if theirs is None or NaN; nor if it is -1, unless
-            that is one of ``classes_`` or None or NaN is there as well.
+            Classes of the samples. None or NaN marks an unknown class. -1 also does, unless -1 is
+            one of ``classes_`` or y contains None or NaN.
         sample_weight : array-like of shape (n_new,), default=None
             Weights of the samples, at least 0.
 
@@ -287,7 +289,7 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
         Raises
         ------
         ValueError
-            If no class is known, or those samples all have the weight 0.
+            If no class is known, or all samples of known class have weight 0.
         """
         predicted = self.predict(X)
         known, labels = known_labels(y, len(predicted), self.classes_)
@@ -295,12 +297,13 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
             sample_weight = checked_sample_weight(sample_weight, len(predicted))[known]
             if not sample_weight.any():
                 raise ValueError(
-                    "All samples whose class is known have the sample_weight 0; some must count."
+                    "All samples whose class is known have sample_weight 0; give some of them a "
+                    "positive weight."
                 )
         return float(accuracy_score(labels, predicted[known], sample_weight=sample_weight))
 
 
 def _probabilities(coordinates):
-    """Rows in the simplex, which rounding may have left by a hair."""
+    """Class probabilities from coordinates; removes rounding errors."""
     coordinates = np.maximum(coordinates, 0.0)
     return coordinates / coordinates.sum(axis=1, keepdims=True)

@@ -1,7 +1,7 @@
-"""The helper that scvi-tools had: one call from latent vectors to a map.
+"""A replacement for ``scvi.model.utils.mde``: one call from latent vectors to an embedding.
 
-``scvi.model.utils.mde`` ran PyMDE's ``preserve_neighbors`` and was removed in scvi-tools 1.2.2.
-Code that calls it runs with ``from skmde import mde``; the defaults are those it had.
+The original called PyMDE's ``preserve_neighbors`` and was removed in scvi-tools 1.2.2. Existing
+code works with ``from skmde import mde``; the defaults are the same.
 """
 
 from __future__ import annotations
@@ -34,41 +34,41 @@ def mde(
     accelerator: str = "auto",
     **kwargs: Any,
 ) -> np.ndarray:
-    """Embed latent vectors for a picture, as scvi-tools' function of this name did.
+    """Embed latent vectors for a plot; replaces the function of the same name in scvi-tools.
 
-    It is :class:`~skmde.PreserveNeighbors` with scvi-tools' choices: two standardized columns, 15
-    neighbours, and 0.7 repulsive pairs for each pair of neighbours. Take the estimator itself
-    where unseen rows are to be placed later.
+    It fits :class:`~skmde.PreserveNeighbors` with the defaults of scvi-tools: two standardized
+    columns, 15 neighbours, and 0.7 repulsive pairs for each pair of neighbours. Use the estimator
+    itself to place unseen rows later.
 
     Parameters
     ----------
     data : array-like, sparse matrix, tensor or data frame of shape (n_obs, n_features)
         Latent vectors, such as ``adata.obsm["X_scVI"]`` or principal components.
     device : int, str, torch.device or None, default=None
-        Where to solve: "cpu", "cuda", "gpu" (which is "cuda"), or the number of a GPU. None and
-        "auto" take a GPU if there is one.
+        Device of the solver: "cpu", "cuda", "gpu" (the same as "cuda"), or the index of a GPU. None
+        and "auto" use a GPU if there is one.
     seed : int or None, default=None
-        Seeds everything that is drawn; with an integer the same data give the same map. None
-        draws a fresh seed.
+        Seed of the random numbers. With an integer, the same data give the same embedding. None
+        uses a fresh seed.
     accelerator : {"auto", "cpu", "gpu", "cuda"}, default="auto"
-        The kind of device, for code that says it in this way; "cpu" overrules `device`.
+        Type of device, for code that passes it in this argument. "cpu" overrides `device`.
     **kwargs : dict
         Parameters of :class:`~skmde.PreserveNeighbors`, or of ``pymde.preserve_neighbors``:
-        `embedding_dim` stands for `n_components` and `knn_method` for `neighbors_algorithm`, and
-        PyMDE's constraints are understood.
+        `embedding_dim` is translated to `n_components` and `knn_method` to `neighbors_algorithm`.
+        PyMDE's constraints are accepted.
 
     Returns
     -------
     embedding : ndarray of shape (n_obs, n_components)
-        The map, in data's float dtype.
+        The embedding, in the float dtype of `data`.
 
     Raises
     ------
     TypeError
-        If an argument is unknown, or given twice by two names; or a penalty is one of PyMDE's
-        classes. The message names ours.
+        If an argument is unknown or given under two names, or if a penalty is an object of PyMDE.
+        The message names the replacement.
     ValueError
-        If a device is not there, or the estimator refuses the data or a parameter.
+        If a device is not available, or if the data or a parameter are invalid.
 
     See Also
     --------
@@ -88,14 +88,14 @@ def mde(
     for theirs, ours in (("embedding_dim", "n_components"), ("knn_method", "neighbors_algorithm")):
         _rename(options, theirs, ours)
     if seed is not None and "random_state" in options:
-        raise TypeError("mde() got both 'seed' and 'random_state', which are one; give one.")
+        raise TypeError("mde() got both 'seed' and 'random_state', which are the same; pass one.")
     for name in ("attractive_penalty", "repulsive_penalty"):
         _refuse_pymde_penalty(name, options.get(name))
     if "constraint" in options:
         options["constraint"] = _own_constraint(options["constraint"])
     options = {**_DEFAULTS, "random_state": seed, **options}
     estimator = PreserveNeighbors(device=_device_name(device, accelerator), **options)
-    # fit_transform would answer with a data frame where scikit-learn is configured to.
+    # fit_transform could return a data frame, depending on scikit-learn's configuration.
     return estimator.fit(data).embedding_
 
 
@@ -103,15 +103,17 @@ def _rename(options: dict[str, Any], theirs: str, ours: str) -> None:
     if theirs not in options:
         return
     if ours in options:
-        raise TypeError(f"mde() got both {theirs!r} and {ours!r}, which are one; give {ours!r}.")
+        raise TypeError(
+            f"mde() got both {theirs!r} and {ours!r}, which are the same; pass {ours!r} only."
+        )
     options[ours] = options.pop(theirs)
 
 
 def _search(method: Any) -> str:
     if method not in _SEARCHES:
         raise ValueError(
-            f"knn_method is 'exact', 'approximate' or None; got {method!r}. For others use "
-            "neighbors_algorithm."
+            f"knn_method must be 'exact', 'approximate' or None; got {method!r}. Use "
+            "neighbors_algorithm for other algorithms."
         )
     return _SEARCHES[method]
 
@@ -121,19 +123,19 @@ def _is_of_pymde(value: Any) -> bool:
 
 
 def _refuse_pymde_penalty(name: str, value: Any) -> None:
-    """PyMDE's penalties take weights, ours distances: one in place of the other is a mistake."""
+    """Raise an error for a penalty of PyMDE, which is built from weights."""
     if _is_of_pymde(value) or _is_of_pymde(getattr(value, "func", None)):
         known = getattr(value, "func", value)
         theirs = getattr(known, "__name__", type(known).__name__)
         ours = {"InvPower": "InversePower"}.get(theirs, theirs)
         raise TypeError(
-            f"{name} is PyMDE's {theirs}, which is made from weights; use {name}=skmde.{ours}(), "
-            "with its parameters but without weights."
+            f"{name} is PyMDE's {theirs}, which is built from weights; use {name}=skmde.{ours}(), "
+            "with the same parameters but without weights."
         )
 
 
 def _own_constraint(constraint: Any) -> Any:
-    """PyMDE's constraints as ours; anything else as it is."""
+    """The skmde equivalent of a PyMDE constraint; any other value unchanged."""
     if not _is_of_pymde(type(constraint)):
         return constraint
     kind = type(constraint).__name__.lstrip("_")
@@ -142,13 +144,16 @@ def _own_constraint(constraint: Any) -> Any:
     if kind == "Anchored":
         return Anchored(constraint.anchors, constraint.values)
     raise TypeError(
-        f"constraint is PyMDE's {kind}, which has no like here; derive one from skmde.Constraint."
+        f"constraint is PyMDE's {kind}, which skmde does not have; derive a subclass of "
+        "skmde.Constraint."
     )
 
 
 def _device_name(device: Any, accelerator: str) -> Any:
     if accelerator not in ("auto", "cpu", "gpu", "cuda"):
-        raise ValueError(f"accelerator is 'auto', 'cpu', 'gpu' or 'cuda'; got {accelerator!r}.")
+        raise ValueError(
+            f"accelerator must be 'auto', 'cpu', 'gpu' or 'cuda'; got {accelerator!r}."
+        )
     if accelerator == "cpu":
         return "cpu"
     if isinstance(device, int | np.integer) or (isinstance(device, str) and device.isdigit()):

@@ -1,4 +1,4 @@
-"""Embeddings in which distances stay what they are."""
+"""Embeddings that preserve original distances."""
 
 from __future__ import annotations
 
@@ -46,73 +46,77 @@ from skmde.preprocessing.neighbors.known_rows import with_twins
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 from skmde.preprocessing.pairs.sampling import all_edges
 
-_MAX_ANCHORS = 1000  # training samples that place an unseen one
-_PRECISE = (1e-6, 1e6)  # sizes, in the loss's own units, that float32 does well
+_MAX_ANCHORS = 1000  # largest number of training samples that place an unseen one
+_PRECISE = (1e-6, 1e6)  # distances, in the units of the loss, for which float32 is precise enough
 
 
 class PreserveDistances(GrowingMixin, BaseEmbedding):
-    r"""Minimum-distortion embedding that keeps distances.
+    r"""Minimum-distortion embedding that preserves original distances.
 
-    Every pair of samples, or as many as are asked for, has an original distance
-    :math:`\delta_{ij}`: under a metric, given, or along the shortest path in a graph. The embedding
-    minimises the average loss
+    Each pair of samples has an original distance :math:`\delta_{ij}`: its distance under a metric,
+    a precomputed distance, or the length of the shortest path in a graph. If there are more than
+    `max_pairs` pairs, a random subset is used. The embedding minimises the average loss
 
     .. math:: \frac{1}{p} \sum_{(i, j)} w_{ij}\, \ell(\delta_{ij}, \|x_i - x_j\|).
 
     Metric multidimensional scaling (squared loss), Sammon's mapping ("sammon"), the graph layout of
-    Kamada and Kawai ("kamada_kawai") and, with `n_neighbors`, Isomap's distances are special
-    cases.
+    Kamada and Kawai ("kamada_kawai") and, with `n_neighbors`, embeddings of Isomap's distances are
+    special cases.
 
     Parameters
     ----------
     n_components : int, default=2
         Dimension of the embedding.
     loss : str, Loss or callable, default="absolute"
-        Loss of a pair: a name, an object such as ``HuberLoss(0.5)``, or a function of two torch
-        tensors, original and embedding distances. See :mod:`skmde.losses`.
+        Loss of a pair: a name, an object such as ``HuberLoss(0.5)``, or a function that takes two
+        torch tensors, the original and the embedding distances. See :mod:`skmde.losses`.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows.
-        "precomputed": X is a matrix of distances (n_samples, n_samples); what a sparse one stores
-        are the pairs, zeros included, and infinity in a dense one leaves a pair out.
-        "graph": X is a graph, a sparse matrix (n_samples, n_samples) of lengths of edges or a
-        networkx graph (its "weight" is taken as a length; 1 where there is none), and distances are
-        those along shortest paths.
+        "precomputed": X is a matrix of distances (n_samples, n_samples). In a sparse matrix every
+        stored entry is a pair, zeros included. In a dense matrix, infinity leaves a pair out.
+        "graph": X is a sparse matrix (n_samples, n_samples) of edge lengths, or a networkx graph,
+        whose edge attribute "weight" is the length (1 if missing). The original distances are the
+        lengths of shortest paths.
     metric_params : dict, default=None
-        Further parameters of the metric.
+        Additional parameters of the metric.
     n_neighbors : int, default=None
-        Replaces the distances by those along shortest paths in the graph of so many nearest
-        neighbours, as Isomap does.
+        If given, the original distances are the lengths of shortest paths in the graph of this many
+        nearest neighbours, as in Isomap.
     max_path_length : float, default=None
-        With paths, pairs farther apart are left out.
+        Pairs with a longer shortest path are left out. Only for `n_neighbors` or "graph".
     max_pairs : int, default=50_000_000
-        If there are more pairs, so many are drawn, uniformly and without replacement.
+        If there are more pairs, `max_pairs` pairs are sampled uniformly without replacement.
     neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
-        How neighbours are searched; see :class:`PreserveNeighbors`.
+        Algorithm of the neighbour search; see :class:`PreserveNeighbors`.
     constraint : {"centered", "standardized"}, Constraint or None, default=None
-        None is "centered". Under "standardized" the distances are scaled to what a standardized
-        embedding has; see ``scale_``.
+        None means "centered". Under "standardized" the original distances are scaled to the size
+        of a standardized embedding; see ``scale_``.
     init : {"classical", "pca", "random"} or array, default="classical"
-        Starting point: classical scaling from landmarks (for Euclidean distances of rows, principal
-        components, which is the same), principal components of X, normal numbers, or an array of
-        shape (n_samples, n_components), in units of the distances.
+        Starting point. "classical" is classical scaling from landmarks; for Euclidean distances
+        between rows of X it is computed as principal components, which are equivalent. "pca":
+        principal components of X. "random": normally distributed coordinates. An array has shape
+        (n_samples, n_components) and the units of the distances.
     max_iter : int, default=300
-        Largest number of iterations.
+        Maximum number of iterations.
     tol : float, default=1e-5
-        The solve ends when the Frobenius norm of the projected gradient is at most this, with
-        distances of root mean square 1 (for losses without a scale of their own).
+        Tolerance: the solver stops when the Frobenius norm of the projected gradient is at most
+        this. The norm is measured in units in which the root mean square of the distances is 1,
+        except for losses with a scale of their own.
     memory_size : int, default=10
-        Number of past steps that the quasi-Newton matrix is built from.
+        Number of past steps in the quasi-Newton approximation.
     random_state : int, RandomState instance or None, default=None
-        Seeds the pairs drawn, landmarks, anchors and random starting points. With an integer, fits
-        of the same data on one machine are equal to the last bit, for any number of threads.
+        Seeds the sampled pairs, landmarks, anchors and random starting points. With an integer,
+        fits of the same data on one machine are identical to the last bit, for any number of
+        threads.
     n_jobs : int, default=None
-        Limit on the number of threads; None is torch's number. Where shortest paths are searched
-        by Dijkstra's algorithm, the number of joblib's workers.
+        Maximum number of threads. None means torch's number. For shortest paths by Dijkstra's
+        algorithm, it is the number of joblib workers.
     device : None, str or torch.device, default=None
-        Where to solve. None is the CPU; "auto" takes a GPU if there is one.
+        Device of the solver. None is the CPU; "auto" uses a GPU if there is one.
     callbacks : list of callable, default=None
-        Called after every iteration with a state that has `iteration`, `X`, `value` and
-        `residual_norm`, in units of the embedding; returning True ends the solve.
+        Functions called after every iteration with a state that has the attributes `iteration`,
+        `X`, `value` and `residual_norm`, in units of the embedding. The solver stops if one of them
+        returns True.
     verbose : int, default=0
         1 shows progress bars.
 
@@ -122,37 +126,38 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         The embedding, in the float dtype of X, in units of the distances times ``scale_``.
     stress_ : float
         Normalised stress, Kruskal's stress-1: :math:`\sqrt{\sum w (d - \delta)^2 / \sum w d^2}`,
-        with the original distances as scaled. 0 is perfect, and the units do not matter. Without
-        weights this is what ``sklearn.manifold.MDS(normalized_stress=True)`` reports.
+        with original distances :math:`\delta` multiplied by ``scale_``. 0 is a perfect fit; the
+        value does not depend on units. Without weights it is equal to the stress of
+        ``sklearn.manifold.MDS(normalized_stress=True)``.
     distortion_ : float
-        Average distortion: the mean loss.
+        Average distortion, that is, the mean loss.
     distances_ : ndarray of shape (n_pairs,)
         Original distances of the pairs, in units of the metric or graph.
     edges_ : ndarray of shape (n_pairs, 2)
-        The pairs.
+        Pairs of samples.
     pair_weights_ : ndarray of shape (n_pairs,) or None
-        Their weights; None if none were given.
+        Weights of the pairs; None if none were given.
     scale_ : float
-        What distances were multiplied by: 1, or under "standardized" the factor that brings their
-        root mean square to that of a standardized embedding.
+        Factor by which the original distances are multiplied. It is 1, except under "standardized",
+        where it gives them the root mean square of the distances in a standardized embedding.
     n_unreachable_ : int
-        Pairs left out because no path joins them, or no distance was given.
+        Number of pairs left out because no path joins them or no distance was given.
     residual_norm_ : float
         Frobenius norm of the projected gradient.
     n_iter_ : int
         Number of iterations.
     history_ : dict of ndarray
-        ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration,
-        the starting point first.
+        ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration.
+        The first entry is the starting point.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, if X had string names.
+        Names of the features, if X has string names.
 
     See Also
     --------
     PreserveNeighbors : Keeps neighbours rather than distances.
-    skmde.MDE : The problem itself, for pairs and functions of one's own.
+    skmde.MDE : The problem itself, for user-defined pairs and functions.
 
     References
     ----------
@@ -241,17 +246,17 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
 
     @fit_context
     def fit(self, X: Data, y: Any = None, pair_weights: Any = None) -> Self:
-        """Take the distances of pairs of samples and embed the samples.
+        """Compute the original distances and embed the samples.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples; or a matrix of distances or a graph, as `metric` says.
+            Samples; or a matrix of distances or a graph, depending on `metric`.
         y : None
             Ignored.
         pair_weights : array-like or sparse matrix of shape (n_samples, n_samples), default=None
-            Weight of each pair, symmetric and at least 0; a pair of weight 0, or that a sparse
-            matrix does not store, is left out.
+            Weight of each pair, symmetric and at least 0. Pairs of weight 0, and pairs that a
+            sparse matrix does not store, are left out.
 
         Returns
         -------
@@ -261,12 +266,13 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         Raises
         ------
         ValueError
-            If X or a parameter makes no problem; the message says why.
+            If X or a parameter is invalid; the message says why.
 
         Warns
         -----
         UserWarning
-            If distances, lengths or weights are not symmetric; averages are used.
+            If distances, lengths or weights are not symmetric. The average of both directions is
+            used.
         ConvergenceWarning
             If the solver found no finite solution.
         """
@@ -362,7 +368,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         return problem.count_loose()
 
     def _keep(self, source, pairs, rng):
-        """The pairs that are embedded, and what places unseen samples."""
+        """Store the pairs and the state that places unseen samples."""
         self._edges, self.distances_ = pairs.edges, pairs.distances
         self.pair_weights_, self.n_unreachable_ = pairs.weights, pairs.n_unreachable
         parted = pairs.weights is not None and pairs.labels is not None
@@ -371,7 +377,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             self._anchors = source.choose_anchors(_MAX_ANCHORS, rng, paired)
             source.drop_training_state()
             self._original = source
-        # Nothing says where parts without a pair between them are relative to each other.
+        # The relative position of parts without a pair between them is undetermined.
         self._parts = pairs.labels[self._anchors] if parted else None
 
     @property
@@ -381,24 +387,23 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         return all_edges(len(self.embedding_)) if self._edges is None else self._edges
 
     def _check_parameters(self):
-        """What scikit-learn's check of one parameter at a time cannot see."""
+        """Check combinations of parameters; scikit-learn checks one parameter at a time."""
         super()._check_parameters()
         graph = self._is("graph")
         if self._is_precomputed() and isinstance(self.init, str) and self.init == "pca":
             raise ValueError(
-                f"init='pca' needs rows of data, but metric={self.metric!r} gives distances only; "
-                "use init='classical', 'random' or an array."
+                f"init='pca' needs the data, but metric={self.metric!r} gives distances only; use "
+                "init='classical', 'random' or an array."
             )
         if graph and self.n_neighbors is not None:
             raise ValueError(
-                f"metric='graph' takes X as the graph, so n_neighbors={self.n_neighbors} has no "
-                "meaning; leave it None."
+                f"metric='graph' uses X as the graph, so n_neighbors={self.n_neighbors} has no "
+                "effect; set it to None."
             )
         whole = self.max_pairs == np.inf or float(self.max_pairs).is_integer()
         if isinstance(self.max_pairs, bool) or not whole:
             raise ValueError(
-                f"max_pairs must be a whole number, or infinite for all pairs; got "
-                f"{self.max_pairs!r}."
+                f"max_pairs must be an integer, or numpy.inf for all pairs; got {self.max_pairs!r}."
             )
         if self.max_path_length is not None and not graph and self.n_neighbors is None:
             raise ValueError(
@@ -407,10 +412,10 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             )
 
     def _is_pair(self, X):
-        return False  # tables of neighbours are no distances of all pairs
+        return False  # neighbour tables do not hold the distances of all pairs
 
     def _original_distances(self, X, rng, device):
-        """X as checked, and its distances."""
+        """Checked X and its source of distances."""
         X = self._checked_input(X)
         return X, distance_source(
             X,
@@ -426,14 +431,14 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         )
 
     def _units(self, distances, loss, constraint, n):
-        """What distances are multiplied by, the solver's unit of length, and its dtype."""
+        """Factor of the original distances, unit of length of the solver, and its dtype."""
         size, fixed = root_mean_square(distances), constraint.fixed_coordinates
         if not size > 0 and (constraint.fixes_unit or not fixed.size):
             return 1.0, 1.0, np.float32
         if constraint.fixes_unit:
             return constraint.natural_length(n, self.n_components) / size, 1.0, np.float32
-        # Another unit changes nothing but for a function or a set that has a length of its own; a
-        # subclass of a loss may be such a function.
+        # A change of units is harmless unless the loss or the constraint has a length scale of its
+        # own. A subclass of a loss may have one.
         degree = loss.degree if loss.kernel_parameters() is not None else None
         if degree is not None and constraint.is_free:
             return 1.0, size, np.float32
@@ -442,7 +447,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         return 1.0, 1.0, np.float32 if low < size < high else np.float64
 
     def _starting_point(self, X, source, pairs, constraint, rng, n_threads):
-        """In the units of the distances; float64."""
+        """The starting point in units of the distances, float64."""
         n, m = source.n_items, self.n_components
         if not isinstance(self.init, str):
             start = checked_start(as_host_array(self.init), n, m)
@@ -457,33 +462,34 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         return named_start(self.init, X, source, pairs, m, rng, n_threads)
 
     def transform(self, X: Data) -> np.ndarray:
-        """Place unseen samples among the training samples, which stay where they are.
+        """Place unseen samples; the coordinates of the training samples do not change.
 
-        Each sample goes where the average loss of its distances to a fixed set of training
-        samples, drawn by `fit` (all of them up to 1000), is least. Samples do not influence
-        each other, so a row's place does not depend on the rest of X. A sample that equals a
-        training sample, or is given at distance 0 from one, gets that sample's place; one
-        without any distance gets the centre. Where `pair_weights` left parts without a pair between
-        them, a sample is placed within the part of the nearest of these training samples.
+        The coordinates of a sample minimise the average loss of its distances to the anchors, at
+        most 1000 training samples that `fit` chose. Unseen samples do not influence each other, so
+        the result for a row does not depend on the rest of X. A sample that equals a training
+        sample, or is given at distance 0 from one, gets the coordinates of that sample. A sample
+        without any distance is placed at the centre. If `pair_weights` splits the training samples
+        into parts without a pair between them, only the part of the nearest anchor is used.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
-            Samples; or, for ``metric="precomputed"`` and ``"graph"``, their distances to the
-            training samples, (n_new, n_samples), infinite or not stored where there is none. For
-            "graph", edges are enough: paths go over them to the other training samples.
+            Samples; for ``metric="precomputed"`` and ``"graph"``, their distances to the training
+            samples, of shape (n_new, n_samples), infinite or not stored where there is none. For
+            "graph", the lengths of edges to some training samples are enough: shortest paths are
+            completed through the graph.
 
         Returns
         -------
         embedding : ndarray of shape (n_new, n_components)
-            In X's float dtype.
+            Coordinates, in the float dtype of X.
 
         Raises
         ------
         NotFittedError
             If `fit` was not called.
         ValueError
-            If X does not fit the training data.
+            If X does not match the training data.
 
         References
         ----------
@@ -509,7 +515,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             D[self._parts != nearest[:, None]] = np.inf
 
         def coordinates(rows):
-            # In the units of the fit, which decide what a pair at distance 0 counts.
+            # The units of the fit, because the loss of a pair at distance 0 depends on them.
             anchors = self.embedding_[self._anchors].astype(np.float64) / self._unit
             n_threads = count_threads(self.n_jobs)
             deviations = D[rows] / self._unit
@@ -520,11 +526,11 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         return with_twins(coordinates, twin, self.embedding_), D
 
     def score(self, X: Data, y: Any = None) -> float:
-        """Minus the normalised stress of unseen samples: 0 is best.
+        """Minus the normalised stress of unseen samples; 0 is best.
 
-        Samples are placed by `transform`, and their distances from the training samples that place
-        them are compared with the original ones. The figure has no units and does not depend
-        on the loss, so it can compare losses, dimensions and constraints in a grid search.
+        The samples are placed by `transform`. Their distances to the anchors in the embedding are
+        compared with the original distances. The score has no units and does not depend on the
+        loss, so a grid search can use it to compare losses, dimensions and constraints.
 
         Parameters
         ----------
@@ -546,5 +552,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             sums = [sums_of_squares(coordinates, anchors, D) for coordinates, D in placed]
         errors, squares, n_pairs = np.sum(sums, axis=0)
         if not n_pairs:
-            raise ValueError("X holds no distance to the training samples that place unseen ones.")
+            raise ValueError(
+                "X has no distance to the training samples that place unseen samples; give rows "
+                "with such distances."
+            )
         return -stress_ratio(errors, squares)

@@ -1,4 +1,4 @@
-"""Embeddings in which neighbours stay neighbours."""
+"""Embeddings that keep nearest neighbours together."""
 
 from __future__ import annotations
 
@@ -55,83 +55,87 @@ from skmde.functions.registry import PENALTIES, resolve_penalty
 from skmde.preprocessing.neighbors.known_rows import with_twins
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
-# Training items that repel an unseen one: enough to feel the crowd, few enough to be quick.
+# Number of training items that repel an unseen one: a compromise of accuracy and speed.
 _N_REPULSIVE = 128
 
 
 class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     r"""Minimum-distortion embedding that keeps nearest neighbours together.
 
-    Pairs of nearest neighbours attract each other and as many pairs drawn from the
-    others repel each other; the embedding minimises the average distortion
+    Pairs of nearest neighbours attract each other. Pairs sampled from the other pairs repel each
+    other. The embedding minimises the average distortion
 
     .. math:: \frac{1}{p} \sum_{(i, j)} w_{ij}\, p_{ij}(\|x_i - x_j\|)
 
-    with weights 2 (neighbours of each other), 1 (one is a neighbour of the other) and -1
-    (drawn pairs), and :math:`p_{ij}` the attractive or repulsive penalty. t-SNE, UMAP, LargeVis
-    and Laplacian eigenmaps are close relatives, with other penalties, weights or constraints.
+    where :math:`p_{ij}` is the attractive or repulsive penalty. The weight of a pair is 2 if each
+    is a neighbour of the other, 1 if only one is a neighbour of the other, and -1 if the pair
+    repels. t-SNE, UMAP, LargeVis and Laplacian eigenmaps are related methods with other penalties,
+    weights or constraints.
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the embedding: less than the number of samples, or 2.
+        Dimension of the embedding. It must be less than the number of samples, or 2.
     n_neighbors : int, default=None
-        Number of neighbours of each sample. None takes a share of 1% of all pairs, but at least
-        5 and at most 15; with a precomputed sparse graph, all that it stores; with
-        `max_distance`, every sample within it.
+        Number of neighbours of each sample. None chooses the number that gives about 1% of all
+        pairs, at least 5 and at most 15. With a precomputed sparse graph, None uses all stored
+        entries; with `max_distance`, all samples within that distance.
     attractive_penalty : str, Penalty or callable, default="log1p"
         Penalty of pairs of neighbours: a name, an object such as ``Log1p(2.0)``, or a function
-        of a torch tensor of distances. See :mod:`skmde.penalties`.
+        that takes a torch tensor of distances. See :mod:`skmde.penalties`.
     repulsive_penalty : str, Penalty, callable or None, default="log"
-        Penalty of the pairs that repel each other. None leaves them out; the embedding must then be
-        standardized, and is unless `constraint` says otherwise.
+        Penalty of the pairs that repel each other. With None no pairs repel; the constraint must
+        then prevent a collapse to one point, and defaults to "standardized".
     repulsive_fraction : float, default=None
         Number of repulsive pairs, as a multiple of the number of pairs of neighbours. None
-        means 1, or 0.5 for a standardized embedding. They are all distinct; if there are not as
-        many pairs that are no neighbours, all of these repel, and of few samples, which are nearly
-        all neighbours of each other, neighbours repel, too.
+        means 1, or 0.5 for a standardized embedding. The pairs are sampled without replacement from
+        the pairs that are not neighbours; if there are too few of these, all of them repel. If
+        nearly all pairs are neighbours, neighbours repel, too.
     constraint : {"centered", "standardized"}, Constraint or None, default=None
-        "centered": mean zero. "standardized": mean zero and unit covariance. None is
-        "centered", or "standardized" without a repulsive penalty.
+        "centered": mean zero. "standardized": mean zero and unit covariance. None means
+        "centered", or "standardized" if there is no repulsive penalty.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows.
-        "precomputed": X is a matrix of distances (n_samples, n_samples), a sparse graph of
-        distances to neighbours, whose stored entries are the pairs, zeros included, or a pair of
-        arrays (indices, distances) of shape (n_samples, k).
+        With "precomputed", X is one of: a matrix of distances (n_samples, n_samples); a sparse
+        graph of distances to neighbours, in which every stored entry is a pair, zeros included;
+        or a pair of arrays (indices, distances), each of shape (n_samples, k).
     metric_params : dict, default=None
-        Further parameters of the metric.
+        Additional parameters of the metric.
     max_distance : float, default=None
-        Samples farther apart than this, in the units of the metric, are no neighbours.
+        Samples farther apart than this, in the units of the metric, are not neighbours.
     target_weight : float, default=0.0
-        Above 0, the targets y given to `fit` count: so much is the weight of pairs of samples of
-        one class (or, of numbers, nearest in y), drawn `n_neighbors` for each sample, and minus so
-        much that of as many pairs of different classes (or drawn from all others).
+        Weight of same-class pairs (for numeric y, of pairs nearest in y). Their number is about
+        `n_neighbors` for each sample. Pairs of different classes (for numeric y, pairs sampled from
+        all others) get minus this weight; `repulsive_fraction` sets their number relative to the
+        same-class pairs. With 0, `fit` ignores y.
     neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
-        How neighbours are searched. "auto" compares all pairs where that is cheap; else it takes
-        faiss, if that is installed and the metric is Euclidean, cosine or correlation, or
-        pynndescent, which compiles for half a minute. "torch" compares all pairs on `device`.
+        Algorithm of the neighbour search. "auto" compares all pairs where that is cheap. Otherwise
+        it uses faiss, if faiss is installed and the metric is Euclidean, cosine or correlation;
+        else pynndescent, which needs half a minute to compile. "torch" compares all pairs on
+        `device`.
     init : {"quadratic", "pca", "random"} or array, default="quadratic"
         Starting point. "quadratic" is the spectral embedding of the neighbour graph. An array has
-        shape (n_samples, n_components); for a centered or standardized embedding its mean is
-        subtracted, and a root mean square below 1e-4 or above 1e4, where penalties are flat, is
-        scaled to 1.
+        shape (n_samples, n_components). For a centered or standardized embedding the mean of the
+        array is subtracted; if its root mean square is then below 1e-4 or above 1e4, where
+        penalties are flat, it is scaled to 1.
     max_iter : int, default=300
-        Largest number of iterations.
+        Maximum number of iterations.
     tol : float, default=1e-5
-        The solve ends when the Frobenius norm of the projected gradient is at most this.
+        Tolerance: the solver stops when the Frobenius norm of the projected gradient is at most
+        this.
     memory_size : int, default=10
-        Number of past steps that the quasi-Newton matrix is built from.
+        Number of past steps in the quasi-Newton approximation.
     random_state : int, RandomState instance or None, default=None
         Seeds the repulsive pairs, approximate neighbours and random starting points. With an
-        integer, fits of the same data on one machine are equal to the last bit, for any
-        number of threads. None draws a fresh seed; numpy's global state is never used.
+        integer, fits of the same data on one machine are identical to the last bit, for any
+        number of threads. None uses a fresh seed; numpy's global state is never used.
     n_jobs : int, default=None
-        Limit on the number of threads; None is torch's number (``torch.get_num_threads()``).
+        Maximum number of threads. None means torch's number (``torch.get_num_threads()``).
     device : None, str or torch.device, default=None
-        Where to solve. None is the CPU; "auto" takes a GPU if there is one.
+        Device of the solver. None is the CPU; "auto" uses a GPU if there is one.
     callbacks : list of callable, default=None
-        Called after every iteration with a state that has `iteration`, `X`, `value` and
-        `residual_norm`; returning True ends the solve.
+        Functions called after every iteration with a state that has the attributes `iteration`,
+        `X`, `value` and `residual_norm`. The solver stops if one of them returns True.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -140,11 +144,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     embedding_ : ndarray of shape (n_samples, n_components)
         The embedding, in the float dtype of X.
     graph_ : csr_array of shape (n_samples, n_samples)
-        Symmetric graph of neighbours: weight 2 where each is a neighbour of the other, else 1.
+        Symmetric graph of neighbours. The weight is 2 if each is a neighbour of the other, else 1.
     edges_ : ndarray of shape (n_edges, 2)
-        Pairs of the problem that was solved, the attractive ones first.
+        Pairs of the solved problem, the attractive ones first.
     weights_ : ndarray of shape (n_edges,)
-        Their weights; negative for repulsive pairs.
+        Weights of the pairs; negative for repulsive pairs.
     distortion_ : float
         Average distortion of the embedding.
     residual_norm_ : float
@@ -152,21 +156,21 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     n_iter_ : int
         Number of iterations.
     history_ : dict of ndarray
-        ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration,
-        the starting point first.
+        ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration.
+        The first entry is the starting point.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, if X had string names.
+        Names of the features, if X has string names.
 
     See Also
     --------
-    skmde.MDE : The problem itself, for pairs and functions of one's own.
+    skmde.MDE : The problem itself, for user-defined pairs and functions.
 
     Notes
     -----
-    The problem is solved in float32; data of any scale and offset is centred and scaled in float64
-    before neighbours are compared.
+    The problem is solved in float32. Before neighbours are compared, the data are centred and
+    scaled in float64, so they may have any scale and offset.
 
     References
     ----------
@@ -263,17 +267,17 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples; or, for ``metric="precomputed"``, what `metric` says.
+            Samples; for ``metric="precomputed"``, distances in one of the forms under `metric`.
         y : array-like of shape (n_samples,), default=None
-            Targets, if `target_weight` is above 0; ignored if it is 0. Classes of any type, -1,
-            NaN or None where they are not known; or, if some float is no integer, numbers, NaN
-            where they are not known.
+            Targets. They are used if `target_weight` is above 0, and ignored if it is 0. Floats
+            that are not all integers are numeric targets; NaN marks unknown ones. All other values
+            are class labels of any type; -1, NaN or None marks unknown ones.
         sample_weight : array-like of shape (n_samples,), default=None
-            The weight of a pair is multiplied by those of its samples, relative to their mean; in
-            `transform`, by that of the training sample. Samples of weight 0 count for nothing: the
-            others are embedded as if they were not there, and then they are placed, as `transform`
-            places unseen samples. A sample of weight 2 is not the same as two copies of it, which
-            would be each other's neighbours.
+            Weights of the samples, divided by their mean. The weight of a pair is multiplied by the
+            weights of its two samples; in `transform`, by the weight of the training sample.
+            Samples of weight 0 do not influence the embedding of the other samples: they are
+            placed afterwards, as `transform` places unseen samples. A sample of weight 2 is not
+            the same as two copies of it, because the copies would be neighbours of each other.
 
         Returns
         -------
@@ -283,7 +287,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         Raises
         ------
         ValueError
-            If X or a parameter makes no problem; the message says why.
+            If X or a parameter is invalid; the message says why.
 
         Warns
         -----
@@ -301,7 +305,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         device = resolve_device(self.device)
         self._check_parameters()
         penalties, constraint, fraction = self._problem_parts()
-        # For unseen samples: as they are now, whatever becomes of the parameters.
+        # Copies for transform: a later change of the parameters must not affect them.
         self._penalties, self._fraction = tuple(map(copy.copy, penalties)), fraction
         with stage("neighbors"):
             given = self._checked_input(X)
@@ -331,7 +335,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         self._place_uncounted(given)
 
     def _check_parameters(self):
-        """What scikit-learn's check of one parameter at a time cannot see."""
+        """Check combinations of parameters; scikit-learn checks one parameter at a time."""
         super()._check_parameters()
         if isinstance(self.init, str) and self.init == "pca" and self._is_precomputed():
             raise ValueError(
@@ -371,17 +375,17 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         )
 
     def _pairs(self, graph, y, counted, random_state):
-        """The pairs and their weights, and the graph of all pairs that attract."""
+        """The pairs, their weights, and the graph of all attractive pairs."""
         repel, n = self._penalties[1], graph.shape[0]
         edges, weights = signed_pairs(graph, repel, self._fraction, random_state)
         self._check_edges(edges)
-        # A training item has, on average, this much repulsion.
+        # Mean total weight of the repulsive pairs of a training item.
         self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n
         if self.target_weight > 0:
             if y is None:
                 raise ValueError(
-                    f"target_weight={self.target_weight} takes targets from y, but y is None. Give "
-                    "y, or set target_weight to 0."
+                    f"target_weight={self.target_weight} needs targets, but y is None. Pass y, or "
+                    "set target_weight to 0."
                 )
             alike, differing = target_pairs(
                 counted.rows(y, "y"),
@@ -397,9 +401,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
 
     def _check_edges(self, edges):
         if len(edges) == 0:
-            reason = "X holds no finite distance between two samples"
+            reason = "X has no finite distance between two samples"
             if self.max_distance is not None:
-                reason = f"none are within max_distance={self.max_distance} of each other; raise it"
+                reason = f"no pair is within max_distance={self.max_distance}; increase it"
             raise ValueError(f"No two samples are neighbours: {reason}.")
 
     def _starting_point(self, X, graph, constraint, random_state, counted):
@@ -417,7 +421,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         return separate_coincident(start, random_state)
 
     def _solve(self, problem, start, X):
-        """Solve the problem of the samples that are embedded, and keep its solution."""
+        """Solve the problem of the samples of nonzero weight and store the solution."""
         dtype, counted = output_dtype(X), self._counted
         options = self._solver_options(
             self._fit_callbacks(X, lambda coordinates: {"embedding_": coordinates.astype(dtype)})
@@ -472,7 +476,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         return problem.count_loose()
 
     def _keep(self, counted, neighbors, edges, weights, random_state):
-        """The graph and the pairs that are embedded, and what places unseen samples."""
+        """Store the graph, the pairs, and the state that places unseen samples."""
         n = neighbors.n_items
         self._counted = counted
         self.graph_ = counted.graph(neighbors.pairs())
@@ -486,30 +490,30 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples in the embedding of the training samples.
 
-        Each sample goes where its own average distortion to the training samples is least,
-        attracted by its nearest neighbours among them, and repelled by a set of them that was
-        drawn by `fit`: to the minimum that is found from the best of a few starts. Samples do not
-        influence each other, so a row's place does not depend on the rest of X. A sample that
-        equals a training sample, or is at distance 0 from one, gets that sample's place; one
-        without neighbours gets the mean of all coordinates.
+        The coordinates of a sample minimise its own average distortion to the training samples.
+        Its nearest training samples attract it, and a set of training samples that `fit` chose at
+        random repels it. The minimum is a local one, found from the best of a few starting points.
+        Unseen samples do not influence each other, so the result for a row does not depend on the
+        rest of X. A sample that equals a training sample, or is at distance 0 from one, gets the
+        coordinates of that sample. A sample without neighbours gets the mean of all coordinates.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
-            Samples; or, for ``metric="precomputed"``, their distances to the training samples:
-            a matrix (n_new, n_samples), dense or sparse, or a pair (indices, distances).
+            Samples; for ``metric="precomputed"``, their distances to the training samples: a
+            matrix (n_new, n_samples), dense or sparse, or a pair of arrays (indices, distances).
 
         Returns
         -------
         embedding : ndarray of shape (n_new, n_components)
-            In X's float dtype.
+            Coordinates, in the float dtype of X.
 
         Raises
         ------
         NotFittedError
             If `fit` was not called.
         ValueError
-            If X does not fit the training data.
+            If X does not match the training data.
 
         References
         ----------
@@ -525,7 +529,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         return self._place(X)[0]
 
     def _place(self, X):
-        """Vectors of unseen samples, float64, and their neighbours among those that count."""
+        """Coordinates of unseen samples, float64, and their neighbours of nonzero weight."""
         counted, anchors = self._counted, self._counted.rows(self.embedding_)
         indices, weights, twin = self._neighbors.of_unseen(self._columns(X))
         repulsion = self._repulsion / min(len(anchors), _N_REPULSIVE)
@@ -547,5 +551,5 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         return with_twins(coordinates, twin, anchors), indices
 
     def _columns(self, X):
-        """What rows say of the samples that count."""
+        """The part of X that refers to the samples of nonzero weight."""
         return self._counted.columns(X) if self._is_precomputed() else X

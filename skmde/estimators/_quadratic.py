@@ -1,4 +1,4 @@
-"""Quadratic MDE problems: spectral embeddings, solved to their global optimum."""
+"""Quadratic MDE problems: spectral embeddings, solved to the global optimum."""
 
 from __future__ import annotations
 
@@ -30,66 +30,68 @@ from skmde.estimators.spectral.methods import METHODS
 from skmde.exceptions import ConvergenceWarning
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
-_FLAT = 1e-11  # part of the largest eigenvalue below which one is rounding
-_EQUAL = 1e-6  # relative gap of eigenvalues below which they count as repeated
-_FEW = 10_000  # samples; larger graphs get a tolerance that is enough to look at
+_FLAT = 1e-11  # eigenvalues below this fraction of the largest are rounding errors
+_EQUAL = 1e-6  # eigenvalues with a smaller relative gap count as repeated
+_FEW = 10_000  # samples; larger graphs get the looser tolerance, which is enough for a plot
 _TOLERANCES = (1e-7, 1e-3)
 
 
 class QuadraticMDE(BaseEmbedding):
-    r"""Spectral embeddings: quadratic minimum-distortion embedding, solved globally.
+    r"""Quadratic minimum-distortion embedding (spectral embedding), solved globally.
 
     The embedding minimises the average distortion
 
     .. math:: \frac{1}{p} \sum_{(i, j)} w_{ij}\, \|x_i - x_j\|^2 = \frac{1}{p} \mathrm{tr}\,X^T L X
 
-    over standardized embeddings: mean zero, :math:`X^T X = n I`. Its columns are
+    over standardized embeddings: mean zero and :math:`X^T X = n I`. The columns of the solution are
     :math:`\sqrt{n}` times eigenvectors of L. Laplacian eigenmaps, PCA, kernel PCA, locally linear
-    embedding, classical multidimensional scaling, Isomap and maximum variance unfolding are such
-    problems and differ in their weights only.
+    embedding, classical multidimensional scaling, Isomap and maximum variance unfolding solve this
+    problem and differ only in the weights.
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the embedding: less than the number of samples, or 2.
+        Dimension of the embedding. It must be less than the number of samples, or 2.
     weights : str, default="laplacian"
-        Which problem, with L and the number of pairs p:
+        Weights of the pairs, which define L, and the number of pairs p. In "pca" and the methods
+        after it, p is the number of all pairs, n (n - 1) / 2, unless stated otherwise.
 
-        - "laplacian": 2 for pairs that are neighbours of each other, 1 for pairs of which one
-          is a neighbour of the other; p is the number of such pairs.
-        - "normalized_laplacian": the same pairs, weights divided by the mean degree (a sample's
-          degree is the sum of its weights). The embedding Y is standardized in the degrees D:
-          with D divided by the mean degree, too, :math:`Y^T D 1 = 0` and :math:`Y^T D Y = n I`.
-          Eigenvalues are those of :math:`D^{-1/2} L D^{-1/2}`, from 0 to 2.
-        - "pca": inner products of the centred rows; :math:`L = -Y Y^T`; p is the number of all
-          pairs, n (n - 1) / 2, as for all that follow but "lle" and "precomputed".
-        - "kernel_pca": the centred kernel matrix; L is minus it.
+        - "laplacian": 2 if each sample is a neighbour of the other, 1 if only one is a neighbour
+          of the other; p is the number of these pairs.
+        - "normalized_laplacian": the same pairs, with weights divided by the mean degree (the
+          degree of a sample is the sum of its weights). With D the diagonal matrix of degrees,
+          also divided by the mean degree, the embedding Y satisfies :math:`Y^T D 1 = 0` and
+          :math:`Y^T D Y = n I`. The eigenvalues are those of :math:`D^{-1/2} L D^{-1/2}`, between 0
+          and 2.
+        - "pca": inner products of the centred rows Y; :math:`L = -Y Y^T`.
+        - "kernel_pca": the centred kernel matrix K; :math:`L = -K`.
         - "lle": locally linear embedding, :math:`L = (I - W)^T (I - W)` for reconstruction weights
           W; p is the number of pairs with an entry in L.
-        - "classical_mds": doubly centred squared distances; L is half of them.
-        - "isomap": the same with lengths of shortest paths in the graph of neighbours.
-        - "mvu": maximum variance unfolding; L is minus the Gram matrix of greatest variance that
-          keeps the distances of neighbours, for up to about a thousand samples; needs
-          ``skmde[mvu]``.
+        - "classical_mds": doubly centred squared distances; L is half of this matrix.
+        - "isomap": as "classical_mds", with lengths of shortest paths in the neighbour graph.
+        - "mvu": maximum variance unfolding. L is minus the Gram matrix that has maximum variance
+          and preserves the distances between neighbours. Suitable for up to about a thousand
+          samples; needs ``skmde[mvu]``.
         - "precomputed": X is the matrix of weights, dense or sparse, of any sign; p is the number
-          of pairs whose weight is not 0.
+          of pairs of nonzero weight.
     n_neighbors : int or None, default=15
         Number of neighbours of each sample, for the weights "laplacian", "normalized_laplacian",
-        "lle", "isomap" and "mvu". None takes all that precomputed neighbours store.
+        "lle", "isomap" and "mvu". None uses all stored entries of precomputed neighbours.
     metric : str or callable, default="euclidean"
-        Any metric that scikit-learn or pynndescent names, or a function of two rows. "precomputed",
-        for weights of distances only ("laplacian", "normalized_laplacian", "classical_mds",
-        "isomap"): X is a matrix of distances, or, but for "classical_mds", a sparse graph or a pair
-        (indices, distances) of neighbour tables. "pca" and "kernel_pca" have no metric.
+        Any metric that scikit-learn or pynndescent names, or a function of two rows. With
+        "precomputed", X is a matrix of distances; for all weights but "classical_mds" it may also
+        be a sparse graph, or a pair (indices, distances) of neighbour tables. "precomputed" is
+        available for weights that need distances only: "laplacian", "normalized_laplacian",
+        "classical_mds" and "isomap". "pca" and "kernel_pca" do not use a metric.
     metric_params : dict, default=None
-        Further parameters of the metric.
+        Additional parameters of the metric.
     neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
-        How neighbours are searched; see :class:`skmde.PreserveNeighbors`.
+        Algorithm of the neighbour search; see :class:`skmde.PreserveNeighbors`.
     kernel : str or callable, default="linear"
-        Kernel of "kernel_pca", as in :class:`sklearn.decomposition.KernelPCA`; "precomputed": X is
-        the kernel matrix.
+        Kernel of "kernel_pca", as in :class:`sklearn.decomposition.KernelPCA`. With "precomputed",
+        X is the kernel matrix.
     gamma : float, default=None
-        Coefficient of the kernels "rbf", "poly" and "sigmoid"; None is 1 / n_features.
+        Coefficient of the kernels "rbf", "poly" and "sigmoid". None means 1 / n_features.
     degree : float, default=3
         Degree of the kernel "poly".
     coef0 : float, default=1
@@ -97,52 +99,54 @@ class QuadraticMDE(BaseEmbedding):
     kernel_params : dict, default=None
         Parameters of a kernel that is a function.
     solver : {"auto", "dense", "lanczos", "lobpcg", "lbfgs"}, default="auto"
-        How eigenvectors are found. "auto" decomposes small matrices and takes LOBPCG for all
-        others. The results of "auto" (up to 40 components), "lobpcg" and "lbfgs" are the same to
-        the last bit for any number of threads, as far as the matrix itself is: products of
-        kernels and data are BLAS's. "dense" and "lanczos" are equal to rounding.
+        Eigenvalue solver. "auto" decomposes small matrices and uses LOBPCG for all others. With
+        "auto" (up to 40 components), "lobpcg" and "lbfgs", results are identical to the last bit
+        for any number of threads, provided the matrix is: inner products and kernels are computed
+        by BLAS, which does not guarantee this. With "dense" and "lanczos", results are identical
+        up to rounding errors.
     max_iter : int, default=1000
-        Largest number of iterations.
+        Maximum number of iterations.
     tol : float, default=None
-        Largest norm of the residuals of unit eigenvectors, in units of the largest of the
-        eigenvalues used. None is 1e-7, but 1e-3 for graphs of more than 10,000 samples, where
-        eigenvalues are more precise than that by far.
+        Tolerance: the largest norm of the residuals of unit eigenvectors, relative to the largest
+        of the eigenvalues used. None means 1e-7, or 1e-3 for graphs of more than 10,000 samples,
+        where the eigenvalues are far more precise than the tolerance.
     random_state : int, RandomState instance or None, default=None
-        Seeds approximate searches for neighbours.
+        Seeds approximate neighbour searches.
     n_jobs : int, default=None
-        Limit on the number of threads; None is torch's number (``torch.get_num_threads()``).
+        Maximum number of threads. None means torch's number (``torch.get_num_threads()``).
     callbacks : list of callable, default=None
-        Called after every iteration of the solvers "lobpcg" and "lbfgs" with a state that has
-        `iteration`, `X` (the embedding by then), `value` (its average distortion) and
-        `residual_norm` (2 sqrt(n) / p times the norm of the residuals of the eigenvectors);
-        returning True ends the iteration. "dense" and "lanczos" have no steps to be seen.
+        Functions called after every iteration of the solvers "lobpcg" and "lbfgs" with a state that
+        has the attributes `iteration`, `X` (the current embedding), `value` (its average
+        distortion) and `residual_norm` (2 sqrt(n) / p times the norm of the residuals of the
+        eigenvectors). The iteration stops if one of them returns True. "dense" and "lanczos" do not
+        call them.
     verbose : int, default=0
-        1 shows the progress of the iteration, and before it that of the search for shortest paths,
-        or of the semidefinite program.
+        1 shows the progress of the iteration, and of the search for shortest paths or the
+        semidefinite program that precedes it.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The embedding, in the float dtype of X; signs are fixed by rule. Columns for which there
-        is no usable eigenvalue are zero, with a warning.
+        The embedding, in the float dtype of X, with a fixed sign convention. Columns without a
+        usable eigenvalue are zero, and `fit` warns.
     eigenvalues_ : ndarray of shape (n_components,)
-        Eigenvalues of L, increasing: negative for inner products, of which the most negative
-        are the largest variances. 0 for columns that are zero.
+        Eigenvalues of L in ascending order. For inner products they are negative; the most negative
+        one corresponds to the largest variance. 0 for columns that are zero.
     dual_ : ndarray of shape (n_components, n_components)
-        The multiplier of the constraint, diagonal: n / p times the eigenvalues.
+        The multiplier of the constraint: a diagonal matrix, n / p times the eigenvalues.
     distortion_ : float
         Average distortion: the trace of `dual_`, n / p times the sum of the eigenvalues.
     n_pairs_ : int
-        The number p.
+        The number of pairs p.
     graph_ : csr_array of shape (n_samples, n_samples)
-        The weights, for graphs of neighbours, "lle" and "precomputed"; the neighbours whose
-        distances are kept, for "mvu".
+        The weights, for neighbour graphs, "lle" and "precomputed"; the graph of neighbours whose
+        distances are preserved, for "mvu". Other methods do not set it.
     n_iter_ : int
-        Number of iterations; 1 for a matrix that was decomposed.
+        Number of iterations; 1 if the matrix was decomposed.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, if X had string names.
+        Names of the features, if X has string names.
 
     See Also
     --------
@@ -151,14 +155,15 @@ class QuadraticMDE(BaseEmbedding):
 
     Notes
     -----
-    In a graph of several connected parts, vectors that are constant on each part have eigenvalue 0
-    and come first. The largest part is told from the others by the first of them, the next
-    largest from those that are smaller by the second, and so on; a warning says so. For "isomap"
-    and "mvu" of rows, each two parts are joined by their closest pair; pairs of precomputed
-    distances that no path joins count as twice the longest distance apart.
+    If a graph has several connected components, vectors that are constant on each component have
+    eigenvalue 0. They are the first columns of the embedding: the first column separates the
+    largest component from the others, the second separates the next largest from the smaller ones,
+    and so on. `fit` warns about this. For "isomap" and "mvu" of rows, any two components are
+    connected by their closest pair. For precomputed distances, the distance of pairs that no path
+    connects is twice the longest distance.
 
-    The embedding is unique up to the signs, which are fixed, if the eigenvalues used differ from
-    each other and from the next one. A warning says if the next one is the same.
+    The embedding is unique if the eigenvalues used differ from each other and from the next one;
+    signs are fixed by convention. `fit` warns if the last eigenvalue used equals the next one.
 
     References
     ----------
@@ -243,7 +248,7 @@ class QuadraticMDE(BaseEmbedding):
         self.verbose = verbose
 
     def _is_precomputed(self):
-        # tags are asked for before the parameters are checked
+        # scikit-learn reads the tags before the parameters are checked
         method = METHODS.get(self.weights) if isinstance(self.weights, str) else None
         return method is not None and method.takes_distances and self._is("precomputed")
 
@@ -259,12 +264,13 @@ class QuadraticMDE(BaseEmbedding):
 
     @fit_context
     def fit(self, X: Data, y: Any = None) -> Self:
-        """Find the weights, and the best embedding for them.
+        """Compute the weights and the optimal embedding.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples; or what `weights`, `metric` or `kernel` say.
+            Samples; or weights, distances or a kernel matrix, depending on `weights`, `metric` and
+            `kernel`.
         y : None
             Ignored.
 
@@ -276,7 +282,7 @@ class QuadraticMDE(BaseEmbedding):
         Raises
         ------
         ValueError
-            If X or a parameter makes no problem; the message says why.
+            If X or a parameter is invalid; the message says why.
         ImportError
             If ``weights="mvu"`` and cvxpy is not installed.
 
@@ -284,9 +290,10 @@ class QuadraticMDE(BaseEmbedding):
         -----
         UserWarning
             If the graph is not connected, there are fewer usable eigenvalues than components, the
-            last one used is repeated, or `n_neighbors` exceeds the number of other samples.
+            last eigenvalue used equals the next one, or `n_neighbors` exceeds the number of other
+            samples.
         ConvergenceWarning
-            If `max_iter` iterations were not enough.
+            If the solver did not converge in `max_iter` iterations.
         """
         with self._all_or_nothing() as fitted:
             fitted._fit(X)
@@ -317,7 +324,7 @@ class QuadraticMDE(BaseEmbedding):
         self._fitted = problem
 
     def _solve(self, problem, callbacks):
-        """The bottom of the spectrum."""
+        """The smallest eigenpairs of the problem."""
         form, n_known = problem.form, len(problem.separating[: self.n_components])
         count = min(self.n_components - n_known, form.null.shape[1] - len(form.null))
         tol = self._tolerance(problem.n_items)
@@ -335,11 +342,11 @@ class QuadraticMDE(BaseEmbedding):
             )
 
     def _watch(self, problem, callbacks):
-        """What shows the steps of the iteration to callbacks."""
+        """A function that passes each iteration of the solver to the callbacks, or None."""
         if not callbacks:
             return None
         n, unit = problem.n_items, problem.squared_unit / problem.n_pairs
-        kept = copy.copy(problem)  # states may be asked for X after the fit
+        kept = copy.copy(problem)  # a state may compute its X after the fit
 
         def watch(step, values, vectors, norm):
             values, vectors = self._usable(problem, values, vectors)
@@ -353,24 +360,24 @@ class QuadraticMDE(BaseEmbedding):
         return watch
 
     def _usable(self, problem, values, vectors):
-        """Eigenvalues and vectors of columns that are not zero, those known beforehand first."""
+        """Eigenpairs of the nonzero columns; those of separating vectors come first."""
         known = problem.separating[: self.n_components]
         values = np.concatenate([np.zeros(len(known)), values])
         vectors = np.concatenate([known, vectors])
         if METHODS[self.weights].is_gram:
-            # what does not lower the distortion is no direction of the data
+            # other eigenvalues are rounding errors: the data have no variance in their directions
             kept = values < -max(problem.rounding, _FLAT * -values.min(initial=0.0))
             values, vectors = values[kept], vectors[kept]
         return values, vectors
 
     def _lifted(self, problem, values, vectors):
-        """The embedding of eigenvectors."""
+        """The embedding for the given eigenpairs."""
         embedding = np.zeros((problem.n_items, self.n_components))
         embedding[:, : len(values)] = problem.lift(vectors, values).T
         return fix_signs(embedding)
 
     def _check_parameters(self):
-        """What scikit-learn's check of one parameter at a time cannot see."""
+        """Check combinations of parameters; scikit-learn checks one parameter at a time."""
         super()._check_parameters()
         if isinstance(self.kernel, type):
             raise ValueError(
@@ -379,11 +386,11 @@ class QuadraticMDE(BaseEmbedding):
         if self._is("precomputed") and not METHODS[self.weights].takes_distances:
             advice = {
                 "kernel_pca": "Use kernel='precomputed' for a matrix of inner products.",
-                "precomputed": "X holds weights then; leave metric as it is.",
+                "precomputed": "X holds the weights; set metric to its default.",
             }.get(self.weights, "Use weights='classical_mds' for a matrix of distances.")
             raise ValueError(
-                f"metric='precomputed' does not go with weights={self.weights!r}, which need "
-                f"more than distances. {advice}"
+                f"metric='precomputed' cannot be combined with weights={self.weights!r}, because "
+                f"distances are not enough to compute them. {advice}"
             )
 
     def _tolerance(self, n):
@@ -392,10 +399,10 @@ class QuadraticMDE(BaseEmbedding):
         return _TOLERANCES[n > _FEW and not METHODS[self.weights].is_gram]
 
     def _training(self, X):
-        """X, checked, and the number of samples."""
+        """Checked X and the number of samples."""
         X = self._checked_input(X)
         n = count_rows(X)
-        self._check_size(n, Centered())  # columns that find no room are zero
+        self._check_size(n, Centered())  # not Standardized: columns without an eigenvalue are zero
         return X, n
 
     def _is_pair(self, X):
@@ -408,9 +415,9 @@ class QuadraticMDE(BaseEmbedding):
         if n_parts > 1:
             more = " at least" if n_parts > m else ""
             warn(
-                f"The graph has{more} {n_parts} connected parts. The first {min(m, n_parts - 1)} "
-                "columns of the embedding tell them apart and say nothing of what is within. "
-                "Raise n_neighbors, or embed the parts one by one.",
+                f"The graph has{more} {n_parts} connected components. The first "
+                f"{min(m, n_parts - 1)} columns of the embedding only separate the components and "
+                "are constant within each. Raise n_neighbors, or embed each component separately.",
             )
         if n_usable < m:
             warn(
@@ -422,50 +429,53 @@ class QuadraticMDE(BaseEmbedding):
             size = max(abs(last), abs(found.following))
             if found.following - last <= _EQUAL * size and size > _FLAT * problem.form.bound:
                 warn(
-                    f"Eigenvalues {m} and {m + 1} are the same, {last * problem.squared_unit:.6g}, "
-                    "so other embeddings are as good as this one. Change n_components to have "
-                    "all or none of them.",
+                    f"Eigenvalues {m} and {m + 1} are equal, {last * problem.squared_unit:.6g}, so "
+                    "the optimal embedding is not unique. Change n_components to include all or "
+                    "none of these eigenvalues.",
                 )
         if not found.converged:
             warn(
-                f"The eigenvectors are not precise after max_iter={self.max_iter} iterations; "
-                "raise max_iter or tol, or use solver='dense' for few samples.",
+                f"The eigenvectors did not converge in max_iter={self.max_iter} iterations; raise "
+                "max_iter or tol, or use solver='dense' for few samples.",
                 ConvergenceWarning,
             )
 
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples in the embedding of the training samples.
 
-        Samples do not influence each other, so a row's place does not depend on the rest of X. A
-        sample that equals a training sample, or whose nearest neighbour is at distance 0, gets that
-        sample's vector. All others, by `weights`:
+        Unseen samples do not influence each other, so the result for a row does not depend on the
+        rest of X. A sample that equals a training sample, or whose nearest neighbour is at distance
+        0, gets the coordinates of that training sample. The formula for all other samples depends
+        on `weights`:
 
         - "pca": the linear projection, exact.
-        - "kernel_pca", "classical_mds", "isomap": Nystrom's extension, from the products with, or
-          the distances to, all training samples.
+        - "kernel_pca", "classical_mds", "isomap": Nystrom's extension, computed from the inner
+          products with, or the distances to, all training samples.
         - "laplacian", "normalized_laplacian": the weighted mean of the nearest training samples,
-          where a sample's distortion to them is least.
-        - "lle", "mvu": the combination of the nearest training samples that reconstructs its row.
-        - "precomputed": X holds weights (n_new, n_samples); the weighted mean of the training
-          samples. A row of zeros gets the mean of all.
+          which minimises the sample's distortion to them.
+        - "lle", "mvu": the linear combination of the nearest training samples that reconstructs the
+          row.
+        - "precomputed": the weighted mean of the training samples, with the weights in the row. A
+          row of zeros gets the mean of all training samples.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
-            Samples; or distances, products or weights (n_new, n_samples), as for `fit`.
+            Samples; or distances, inner products or weights of shape (n_new, n_samples), as for
+            `fit`.
 
         Returns
         -------
         embedding : ndarray of shape (n_new, n_components)
-            In X's float dtype.
+            Coordinates, in the float dtype of X.
 
         Raises
         ------
         NotFittedError
             If `fit` was not called.
         ValueError
-            If X does not fit the training data; or if given weights of an unseen sample sum to a
-            number that is not positive, so that no place is best.
+            If X does not match the training data; or if the given weights of an unseen sample do
+            not have a positive sum, so that its distortion has no minimum.
 
         References
         ----------
@@ -475,7 +485,7 @@ class QuadraticMDE(BaseEmbedding):
         with cpu_by_default():
             X = self._checked_unseen(X)
             embedding = self.embedding_.astype(np.float64)
-            # others compare a row with its neighbours only
+            # Gram methods compare each row with all training samples, so rows come in blocks.
             whole = not METHODS[self.weights].is_gram
             coordinates = [
                 self._fitted.place(part, embedding, self.eigenvalues_)

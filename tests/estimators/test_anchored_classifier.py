@@ -153,7 +153,7 @@ def test_parts_without_a_label_get_the_shares_of_the_classes():
     far = np.concatenate([X, X[:20] + 1000])
     y = np.concatenate([Y, np.full(20, -1)])
     y[np.flatnonzero(TRUTH == 1)[3]] = 1
-    with pytest.warns(UserWarning, match="joins 20 samples to a labelled one"):
+    with pytest.warns(UserWarning, match="connects 20 samples to a labelled one"):
         classifier = AnchoredClassifier().fit(far, y)
     np.testing.assert_allclose(classifier.label_distributions_[200:], [[3 / 7, 4 / 7]] * 20)
 
@@ -225,7 +225,7 @@ def test_neighbour_tables_and_networkx_graphs_are_input():
     graph += graph.T
     by_graph = AnchoredClassifier(metric="affinity").fit(from_numpy_array(graph), y)
     np.testing.assert_allclose(by_graph.label_distributions_, by_rows.label_distributions_)
-    with pytest.raises(ValueError, match="not a graph"):
+    with pytest.raises(ValueError, match="unseen samples must be rows"):
         by_graph.predict(from_numpy_array(graph))
 
 
@@ -247,5 +247,5 @@ def test_labels_with_a_type_for_missing_ones_keep_theirs():
 def test_a_compact_classifier_says_so():
     X = np.random.default_rng(0).standard_normal((60, 3))
     classifier = AnchoredClassifier().fit(X, np.arange(60) % 3).compact()
-    with pytest.raises(ValueError, match="This AnchoredClassifier has forgotten"):
+    with pytest.raises(ValueError, match="discarded the training data of this AnchoredClassifier"):
         classifier.predict(X[:2])

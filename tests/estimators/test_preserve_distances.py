@@ -544,7 +544,7 @@ def test_the_classical_start_of_rows_is_pca():
 
 def test_precomputed_distances_have_no_principal_components():
     for metric in ("precomputed", "graph"):
-        with pytest.raises(ValueError, match=r"init='pca' needs rows.*use init='classical'"):
+        with pytest.raises(ValueError, match=r"init='pca' needs the data.*use init='classical'"):
             PreserveDistances(metric=metric, init="pca").fit(D100)
 
 
@@ -913,7 +913,7 @@ def test_errors_name_the_fact_the_value_and_the_remedy(params, message):
         (
             D100,
             {"metric": "graph", "n_neighbors": 5},
-            "n_neighbors=5 has no meaning; leave it None",
+            "n_neighbors=5 has no effect; set it to None",
         ),
         (D100[:50], {"metric": "precomputed"}, r"square.*\(50, 100\)"),
         (D100[:50], {"metric": "graph"}, r"square.*\(50, 100\)"),
@@ -1018,7 +1018,7 @@ def test_pair_weights_that_are_not_finite_are_an_error(value):
 
 @pytest.mark.parametrize("max_pairs", [True, 200.5])
 def test_max_pairs_that_is_no_whole_number_is_an_error(max_pairs):
-    with pytest.raises(ValueError, match="max_pairs must be a whole number"):
+    with pytest.raises(ValueError, match="max_pairs must be an integer"):
         fit(max_pairs=max_pairs)
 
 

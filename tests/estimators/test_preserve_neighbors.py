@@ -124,7 +124,7 @@ def test_samples_within_max_distance_are_the_neighbours():
     both = fit(max_distance=2.5, n_neighbors=4).graph_.toarray() > 0
     nearest = kneighbors_graph(X100, 4).toarray() > 0
     np.testing.assert_array_equal(both, (near & nearest) | (near & nearest).T)
-    with pytest.raises(ValueError, match=r"none are within max_distance=1e-06.*raise it"):
+    with pytest.raises(ValueError, match=r"no pair is within max_distance=1e-06.*increase it"):
         PreserveNeighbors(max_distance=1e-6).fit(X100)
     with pytest.raises(ValueError, match="no finite distance between two samples"):
         PreserveNeighbors(metric="precomputed").fit(sp.csr_array((20, 20)))
@@ -484,8 +484,8 @@ def test_classes_and_functions_that_return_no_tensor_are_type_errors(params, mes
     [
         ((), "got 0 entries"),
         ((np.zeros((5, 2), int),) * 3, "got 3 entries"),
-        ((None, None), r"the indices must be numbers of shape \(n_samples, k\), got dtype object"),
-        ((np.zeros((5, 2), int), np.zeros(5)), r"the distances must be.*got.*shape \(5,\)"),
+        ((None, None), r"so indices must be numbers of shape \(n_samples, k\); got dtype object"),
+        ((np.zeros((5, 2), int), np.zeros(5)), r"so distances must be.*got.*shape \(5,\)"),
         ((np.zeros((5, 2), int), np.zeros((5, 3))), r"same shape.*\(5, 2\) and \(5, 3\)"),
         ((np.full((5, 2), 7), np.ones((5, 2))), "index 7 is out of range for 5 items"),
         ((np.ones((5, 2)) / 2, np.ones((5, 2))), "indices must be integers, got dtype float64"),

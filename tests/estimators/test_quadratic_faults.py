@@ -98,7 +98,7 @@ def test_equal_rows_are_finite(weights, n):
 @pytest.mark.parametrize("weights", OF_GRAPHS)
 def test_parts_of_a_graph_are_told_apart(weights):
     X = blobs([60, 40, 30])
-    with pytest.warns(UserWarning, match="3 connected parts"):
+    with pytest.warns(UserWarning, match="3 connected components"):
         estimator = QuadraticMDE(4, weights=weights).fit(X)
     np.testing.assert_allclose(estimator.eigenvalues_[:2], 0)
     assert (estimator.eigenvalues_[2:] > 1e-9).all()
@@ -119,7 +119,7 @@ def test_parts_of_a_graph_are_told_apart(weights):
 
 
 def test_more_parts_than_components():
-    with pytest.warns(UserWarning, match="at least 3 connected parts"):
+    with pytest.warns(UserWarning, match="at least 3 connected components"):
         estimator = QuadraticMDE(2).fit(blobs([30, 30, 30, 30]))
     assert estimator.distortion_ == 0
     np.testing.assert_allclose(
@@ -137,7 +137,7 @@ def near_only(a, b):
 @pytest.mark.parametrize("lonely", [0, -1])
 def test_a_training_row_without_neighbours_has_a_place(weights, lonely, X):
     X[lonely] += 500
-    with pytest.warns(UserWarning, match="2 connected parts"):
+    with pytest.warns(UserWarning, match="2 connected components"):
         estimator = QuadraticMDE(weights=weights, metric=near_only, n_neighbors=10).fit(X)
     graph, Y = sp.csr_array(estimator.graph_), estimator.embedding_
     assert graph[[lonely]].nnz == 0
@@ -203,7 +203,7 @@ def test_paths_between_parts():
 
 def test_repeated_eigenvalues():
     ring = sp.csr_array(np.roll(np.eye(60), 1, axis=0) + np.roll(np.eye(60), -1, axis=0))
-    with pytest.warns(UserWarning, match="Eigenvalues 1 and 2 are the same"):
+    with pytest.warns(UserWarning, match="Eigenvalues 1 and 2 are equal"):
         one = QuadraticMDE(1, weights="precomputed").fit(ring)
     assert one.eigenvalues_[0] == pytest.approx(2 - 2 * np.cos(2 * np.pi / 60))
     with warnings.catch_warnings():
@@ -216,7 +216,7 @@ def test_repeated_eigenvalues():
 def test_a_vertex_without_edges_has_a_place():
     W = np.triu(np.random.default_rng(2).random((30, 30)), 1)
     W[:, 7] = W[7] = 0
-    with pytest.warns(UserWarning, match="2 connected parts"):
+    with pytest.warns(UserWarning, match="2 connected components"):
         estimator = QuadraticMDE(2, weights="precomputed").fit(W + W.T)
     assert np.isfinite(estimator.embedding_).all()
     assert np.argmax(np.abs(estimator.embedding_[:, 0])) == 7
@@ -365,7 +365,7 @@ def test_pickled_estimators_are_small_and_place_the_same(weights, X):
 def test_wrong_combinations_are_refused(X):
     D = np.abs(X @ X.T)
     for weights in ("pca", "kernel_pca", "lle", "mvu", "precomputed"):
-        with pytest.raises(ValueError, match=f"metric='precomputed' does not go with .*{weights}"):
+        with pytest.raises(ValueError, match=f"metric='precomputed' cannot be combined.*{weights}"):
             QuadraticMDE(weights=weights, metric="precomputed").fit(D)
     with pytest.raises(ValueError, match=r"kernel='precomputed'.*square.*\(90, 4\)"):
         QuadraticMDE(weights="kernel_pca", kernel="precomputed").fit(X)

@@ -1,4 +1,4 @@
-"""A fit that happens as a whole or not at all, and the log of its stages."""
+"""Atomic fits, and the log of their stages."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ logger = logging.getLogger("skmde")
 
 
 class AtomicFitMixin:
-    """Fit a copy, and become it at the end; not for direct use."""
+    """Mixin that fits a copy and takes over its state at the end; not for direct use."""
 
     @contextlib.contextmanager
     def _all_or_nothing(self):
-        """A copy to fit, which this estimator becomes unless it ends by an error or by Ctrl-C.
+        """Yield a copy to fit; take over its state unless the fit ends by an error or Ctrl-C.
 
-        Until then, the estimator answers as it did before: in other threads, and in callbacks.
+        During the fit, other threads and callbacks see the previous state of the estimator.
         """
-        # Fits that are interrupted would leave an estimator half fitted. Held by
+        # Without the copy, an interrupted fit would leave the estimator half fitted. Tested by
         # `assert_fit_fails`, `test_while_it_is_fitted_again_it_answers_as_before` and
         # `test_what_a_callback_writes_to_the_estimator_is_kept` (tests/test_fault_injection.py) and
         # `test_a_failing_callback_is_taken_down_and_leaves_the_estimator`
@@ -35,7 +35,7 @@ class AtomicFitMixin:
         except BaseException:
             self.__dict__.update(callbacks_of_running_fit(fitted))
             raise
-        # what a callback wrote, and the fit did not
+        # attributes set by a callback and not by the fit
         absent = object()
         written = {
             name: value
@@ -48,7 +48,7 @@ class AtomicFitMixin:
 
 @contextlib.contextmanager
 def stage(name):
-    """Log how long a stage of a fit took: attributes ``stage`` and ``seconds`` of the record."""
+    """Log the duration of a stage of a fit, as attributes ``stage`` and ``seconds`` of a record."""
     start = time.perf_counter()
     yield
     seconds = time.perf_counter() - start

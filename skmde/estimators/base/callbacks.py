@@ -1,4 +1,4 @@
-"""scikit-learn's own callbacks (``sklearn.callback``, experimental since 1.9) around a solve."""
+"""Support of scikit-learn's callbacks (``sklearn.callback``, experimental since 1.9)."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from skmde._utils.sklearn_compat import CallbackSupportMixin, has_callbacks
 
 
 class FitCallbacksMixin(CallbackSupportMixin):
-    """``set_callbacks``, where scikit-learn has it: a fit is a task, its iterations are subtasks.
+    """The method ``set_callbacks``, if scikit-learn has it.
 
-    The fit's task ends where the fit ends: see ``InputMixin._all_or_nothing``.
+    A fit is a task and its iterations are subtasks. ``AtomicFitMixin._all_or_nothing`` ends the
+    task of the fit.
     """
 
     def _fit_callbacks(self, X, attributes):
-        """Callbacks of the solver that call those of scikit-learn.
+        """Solver callbacks that call the callbacks of scikit-learn.
 
         Parameters
         ----------
         X : array-like
             Training data.
         attributes : callable or None
-            From an iterate, the attributes that make this estimator one that was fitted by then;
-            None if there is no such estimator.
+            Maps an iterate to the attributes that turn this estimator into one fitted up to that
+            iteration. None if an iterate is not enough for that.
         """
         if not has_callbacks(self):
             return []

@@ -1,4 +1,4 @@
-"""The base class of the estimators: fitted state, names of output columns, versions of files."""
+"""The base class of the estimators: fitted state, output column names, versions of saved files."""
 
 from __future__ import annotations
 
@@ -54,27 +54,27 @@ class BaseEmbedding(
         }
 
     def _check_parameters(self):
-        """What scikit-learn's check of one parameter at a time cannot see."""
+        """Check what scikit-learn's check of single parameters does not cover."""
         if isinstance(self.n_components, bool):
             raise ValueError(
-                f"n_components must be an integer, not a truth value; got {self.n_components}."
+                f"n_components must be an integer, not a bool; got {self.n_components}."
             )
         if isinstance(self.callbacks, dict | str) or getattr(self.callbacks, "ndim", 1) != 1:
             raise ValueError(
-                f"callbacks must be a list of functions of the solver's state; got "
+                f"callbacks must be a list of functions that take the solver's state; got "
                 f"{self.callbacks!r}."
             )
         for callback in self._callbacks():
             if not callable(callback):
                 raise ValueError(
-                    f"callbacks must be a list of functions of the solver's state; got "
-                    f"{callback!r} among them."
+                    f"callbacks must be a list of functions that take the solver's state; got "
+                    f"{callback!r} in the list."
                 )
 
     def _check_size(self, n, constraint):
         m = self.n_components
         if n < 2:
-            raise ValueError(f"X holds {n} sample; at least 2 are required.")
+            raise ValueError(f"X has {n} sample; at least 2 are required.")
         constraint.validate(n, m)
         check_magnitude(constraint.fixed_coordinates, "values of the anchors")
         if m > max(n - 1, 2):
@@ -98,7 +98,7 @@ class BaseEmbedding(
         Returns
         -------
         embedding : ndarray of shape (n_samples, n_components)
-            The embedding of the rows of X, in X's float dtype.
+            The embedding of the rows of X, in the float dtype of X.
         """
         return self.fit(X, y, **fit_params).embedding_
 
@@ -111,16 +111,16 @@ class BaseEmbedding(
         version = state.pop("_skmde_version", "unknown")
         if _series(version) != _series(skmde.__version__):
             warn(
-                f"This {type(self).__name__} was saved by skmde {version} and is read by "
-                f"skmde {skmde.__version__}, which may not understand it; fit it again.",
+                f"This {type(self).__name__} was saved by skmde {version} and is loaded by "
+                f"skmde {skmde.__version__}, which may not be compatible; fit it again.",
             )
         super().__setstate__(state)
 
     def compact(self) -> Self:
-        """Forget the training data, so that the estimator takes less memory and smaller files.
+        """Discard the training data to reduce memory use and file size.
 
-        The embedding and all attributes stay; `transform` and what else takes unseen samples are
-        errors from now on, until `fit` is called again.
+        The embedding and all fitted attributes are kept. `transform` and all other methods that
+        take unseen samples raise an error until `fit` is called again.
 
         Returns
         -------
@@ -133,6 +133,6 @@ class BaseEmbedding(
 
 
 def _series(version):
-    """What releases that read each other's estimators have in common: 1 of 1.4.2, 0.3 of 0.3.1."""
+    """The version prefix shared by compatible releases: 1 for 1.4.2, 0.3 for 0.3.1."""
     parts = version.split(".")
     return parts[:2] if parts[0] == "0" else parts[:1]

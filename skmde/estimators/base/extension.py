@@ -1,4 +1,4 @@
-"""Embeddings that grow: further samples join those that are there, which stay where they are."""
+"""Extension of an embedding by new samples; the fitted samples keep their coordinates."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from skmde.preprocessing.graphs.adjacency import is_networkx
 class GrowingMixin(InputMixin):
     """The method ``extend``.
 
-    An estimator says how in ``_extend(X)``, whose X is checked, and whose rows come after those of
-    the fitted samples.
+    An estimator implements ``_extend(X)`` for checked X. The new samples are appended to the fitted
+    samples.
     """
 
     def extend(self, X: Data) -> Self:
-        """Add samples to the embedding; those that it has stay where they are.
+        """Add samples to the embedding; the fitted samples keep their coordinates.
 
-        The coordinates of the further samples minimise the average distortion of all pairs that
-        have one of them, with the samples that were there anchored. Unlike in `transform`, they see
-        each other: a group of samples that has no like yet gets a region of its own. In the end the
-        estimator is as if fitted to all samples: `embedding_` has the rows of X below the old ones,
-        which are the same to the last bit, and `transform` places samples among all.
+        The fitted samples are anchored. The coordinates of the new samples minimise the average
+        distortion of all pairs that contain a new sample. Unlike in `transform`, new samples
+        influence each other: a group of samples unlike all fitted ones gets a region of its own.
+        Afterwards all samples are fitted samples: the rows of X are appended to `embedding_`, whose
+        previous rows are identical to the last bit, and `transform` uses all samples.
 
-        Attributes that describe a problem and its solution (the pairs and what belongs to them, the
-        distortion, the iterations) are those of the problem solved here.
+        Attributes that describe the problem and its solution (the pairs with their weights and
+        distances, the distortion, the iterations) refer to the problem solved here.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
-            Samples. Where fit takes distances, weights or the edges of a graph, these of the
-            further samples to all, old ones first: shape (n_new, n_samples + n_new); of a pair
-            (indices, distances) the tables of the further samples.
+            New samples. If `fit` takes distances, weights or the edges of a graph, X holds those
+            between the new samples and all samples, the fitted ones first: shape
+            (n_new, n_samples + n_new). If `fit` takes a pair (indices, distances), X is such a pair
+            with one row for each new sample.
 
         Returns
         -------
@@ -51,12 +52,13 @@ class GrowingMixin(InputMixin):
         NotFittedError
             If `fit` was not called.
         ValueError
-            If X does not fit the training data, or the array given to `fit` was changed since.
+            If X does not match the training data, or if the array given to `fit` was modified
+            afterwards.
 
         Warns
         -----
         UserWarning
-            If no chain of pairs joins some of the further samples to the old ones.
+            If no chain of pairs connects some of the new samples to the fitted ones.
 
         References
         ----------
@@ -68,14 +70,14 @@ class GrowingMixin(InputMixin):
             n_loose, n_parts = grown._extend(grown._checked_further(X))
         if n_loose:
             warn(
-                f"No chain of pairs joins {n_loose} further samples, in {n_parts} connected parts, "
-                "to the embedding: nothing says where among the old samples they belong. Raise "
-                "n_neighbors, or fit all samples anew.",
+                f"No chain of pairs connects {n_loose} new samples, in {n_parts} connected "
+                "components, to the fitted samples, so their position is undetermined. Raise "
+                "n_neighbors, or fit all samples again.",
             )
         return self
 
     def _extend(self, X):
-        """Embed the rows of X; the numbers of samples and parts without a chain of pairs."""
+        """Embed the rows of X; return the numbers of unconnected samples and components."""
         raise NotImplementedError
 
     def _checked_further(self, X):
@@ -85,26 +87,25 @@ class GrowingMixin(InputMixin):
         n = len(self.embedding_)
         if X.shape[1] != n + X.shape[0]:
             raise ValueError(
-                f"With metric={self.metric!r} X holds rows of {X.shape[0]} further samples, with a "
-                f"column for each of the {n} fitted samples and then for each of themselves: "
-                f"{n + X.shape[0]} columns; got shape {X.shape}."
+                f"With metric={self.metric!r} X must have {n + X.shape[0]} columns, for the {n} "
+                f"fitted samples and then the {X.shape[0]} new samples; got shape {X.shape}."
             )
         return X
 
     def _coordinates_with(self, X):
-        """Where a solve begins: old samples, and each further one as if it were the only one."""
+        """The starting point: fitted samples, and new ones placed independently of each other."""
         n = len(self.embedding_)
         if self._is_pair(X):
             indices, distances = X
             X = np.where(indices < n, indices, -1), distances
         elif self._is_precomputed():
-            X = X[:, :n]  # what each knows of the old ones
+            X = X[:, :n]  # columns of the fitted samples
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             further = self._coordinates(X)
         return np.concatenate([self.embedding_.astype(np.float64), further])
 
     def _joined(self, further):
-        """The embedding with the old rows as they were, bit for bit, and further ones."""
+        """The fitted rows, unchanged to the last bit, followed by the new rows."""
         old = self.embedding_
         return np.concatenate([old, as_output(further, old)])

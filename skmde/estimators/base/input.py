@@ -1,4 +1,4 @@
-"""From what a caller passes as X to checked arrays, and from results to the dtype of X."""
+"""Conversion of the caller's X to checked arrays, and of results to the dtype of X."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from skmde.preprocessing.graphs.adjacency import as_adjacency, is_networkx
 
 
 class InputMixin(AtomicFitMixin):
-    """What estimators with a parameter `metric` do with their input; not for direct use."""
+    """Input checks of estimators with a parameter `metric`; not for direct use."""
 
-    # values of `metric` under which X is square: one row and one column for each sample
+    # values of `metric` for which X is square: one row and one column for each sample
     _square: tuple[str, ...] = ("precomputed",)
 
     def __sklearn_tags__(self):
@@ -32,13 +32,13 @@ class InputMixin(AtomicFitMixin):
         return any(self._is(metric) for metric in self._square)
 
     def _random_state(self):
-        """A RandomState; numpy's global one is never used."""
+        """A RandomState; never numpy's global one."""
         if self.random_state is None:
-            return np.random.RandomState()  # seeded by the system
+            return np.random.RandomState()  # seeded by the operating system
         return check_random_state(self.random_state)
 
     def _checked_input(self, X):
-        """X as `fit` takes it, checked; a networkx graph as a sparse matrix."""
+        """Check X for `fit`; convert a networkx graph to a sparse matrix."""
         if self._is_pair(X):
             X = checked_pair(X)
             check_magnitude(X[1], "distances of neighbours")
@@ -57,19 +57,19 @@ class InputMixin(AtomicFitMixin):
     def _refuse_networkx(self, X):
         if is_networkx(X):
             raise ValueError(
-                f"X is a networkx graph, which this {type(self).__name__} does not take, as it "
-                "cannot tell what its weights mean. Pass its matrix, "
-                "networkx.to_scipy_sparse_array(X), where weights or distances are asked for."
+                f"X is a networkx graph, but this {type(self).__name__} cannot tell whether its "
+                "weights are distances. Pass its matrix, networkx.to_scipy_sparse_array(X), with "
+                "parameters for which X is a matrix of weights or distances."
             )
 
     def _checked_unseen(self, X):
-        """X as `transform` takes it, checked."""
+        """Check X for `transform`."""
         self._check_not_compact()
         if is_networkx(X):
             raise ValueError(
-                "Unseen samples are rows, with one column for each fitted sample, not a graph. Fit "
-                "the larger graph anew, or pass their rows of its matrix: for metric='graph' the "
-                "lengths of the paths to the fitted nodes."
+                "X is a networkx graph, but unseen samples must be rows with one column for each "
+                "fitted sample. Fit the larger graph again, or pass the samples' rows of its "
+                "matrix; for metric='graph', the lengths of paths to the fitted nodes."
             )
         if not self._is_pair(X):
             return self._validated(X, reset=False)
@@ -77,7 +77,7 @@ class InputMixin(AtomicFitMixin):
         check_magnitude(X[1], "distances of neighbours", small=False)
         return X
 
-    # the attribute that knows the training data
+    # name of the attribute that holds the training data
     _source: str
 
     def _is_compact(self):
@@ -86,9 +86,8 @@ class InputMixin(AtomicFitMixin):
     def _check_not_compact(self):
         if self._is_compact():
             raise ValueError(
-                f"This {type(self).__name__} has forgotten its training data, as compact() was "
-                "called, so it takes no unseen samples. Fit it again, or keep a copy that is not "
-                "compact."
+                f"compact() discarded the training data of this {type(self).__name__}, so it "
+                "cannot place unseen samples. Fit it again, or copy it before calling compact()."
             )
 
     def _is_pair(self, X):
@@ -96,10 +95,9 @@ class InputMixin(AtomicFitMixin):
         return self._is("precomputed") and isinstance(X, tuple)
 
     def _validated(self, X, *, reset, min_samples=None):
-        """X as an array or sparse matrix of numbers; other kinds are converted first.
+        """Convert X to an array or sparse matrix of numbers and check it.
 
-        Integers stay integers: how they become floats is the neighbour search's business, which
-        does it a block at a time.
+        Integers stay integers, because the neighbour search converts them to floats block by block.
         """
         check_not_masked(X, "X", "fill them or leave their rows out")
         X = as_host_array(X)
@@ -111,14 +109,14 @@ class InputMixin(AtomicFitMixin):
                 accept_sparse=["csr", "csc", "coo"],
                 dtype="numeric",
                 ensure_min_samples=min_samples or (2 if reset else 1),
-                # an infinite distance stands for a pair that is not connected
+                # an infinite distance marks an unconnected pair
                 ensure_all_finite=not self._is_precomputed(),
             )
         except ValueError as error:
             if reset or not self._is_precomputed() or "features, but" not in str(error):
                 raise
             raise ValueError(
-                f"{error} With metric={self.metric!r} X holds the distances to all training "
+                f"{error} With metric={self.metric!r} X must hold the distances to all training "
                 "samples, inf where there is none."
             ) from None
         if X.dtype.kind not in "fiub":
@@ -128,7 +126,7 @@ class InputMixin(AtomicFitMixin):
 
 
 def as_host_array(X):
-    """A tensor, on whatever device, as a numpy array; everything else as it is."""
+    """Convert a tensor on any device to a numpy array; return everything else unchanged."""
     if isinstance(X, torch.Tensor):
         X = X.detach().cpu()
         # numpy has no bfloat16
@@ -137,24 +135,24 @@ def as_host_array(X):
 
 
 def checked_pair(X):
-    """The pair (indices, distances) of neighbour tables as arrays, one row for each sample."""
+    """Convert a pair (indices, distances) of neighbour tables to arrays and check them."""
     if len(X) != 2:
         raise ValueError(
-            "A tuple given as X must be a pair (indices, distances) of neighbour tables; got "
-            f"{len(X)} entries. For a matrix of distances pass an array."
+            "If X is a tuple, it must be a pair (indices, distances) of neighbour tables; got "
+            f"{len(X)} entries. Pass an array for a matrix of distances."
         )
     tables = tuple(np.asarray(as_host_array(table)) for table in X)
     for name, table in zip(("indices", "distances"), tables, strict=True):
         if table.ndim != 2 or table.dtype.kind not in "fiu" or table.size == 0:
             raise ValueError(
-                f"X is a pair (indices, distances) of neighbour tables; the {name} must be numbers "
-                f"of shape (n_samples, k), got dtype {table.dtype} and shape {table.shape}."
+                f"X is a pair (indices, distances) of neighbour tables, so {name} must be numbers "
+                f"of shape (n_samples, k); got dtype {table.dtype} and shape {table.shape}."
             )
     return tables
 
 
 def output_dtype(X):
-    """Float dtype of an embedding of X: X's own, or float64 for numbers that are not floats."""
+    """Float dtype of an embedding of X: float32 if X has that dtype, else float64."""
     if isinstance(X, tuple):
         X = X[1]
     dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
@@ -162,18 +160,18 @@ def output_dtype(X):
 
 
 def as_output(values, X):
-    """Coordinates in the dtype that an embedding of X has.
+    """Convert coordinates to the dtype of an embedding of X.
 
     Raises
     ------
     ValueError
-        If they are too large for it.
+        If the coordinates overflow this dtype.
     """
     dtype = output_dtype(X)
     largest = np.abs(values).max(initial=0.0)
     if largest > np.finfo(dtype).max:
         raise ValueError(
-            f"The embedding reaches as far as {largest:.3g}, which {dtype} does not hold; pass X "
+            f"The embedding has coordinates of up to {largest:.3g}, which overflow {dtype}; pass X "
             "as float64, or use a larger unit."
         )
     return values.astype(dtype, copy=False)

@@ -16,8 +16,8 @@ from skmde.estimators.base.typing import Data
 class NeighborScoresMixin(InputMixin):
     """``score_samples`` and ``score`` of an estimator that places samples by their neighbours.
 
-    The estimator has ``_neighbors``, which finds neighbours among the samples of nonzero weight,
-    and ``_counted``, which knows these.
+    ``_counted`` selects the samples of nonzero weight, and ``_neighbors`` finds neighbours among
+    them.
     """
 
     embedding_: np.ndarray
@@ -29,16 +29,16 @@ class NeighborScoresMixin(InputMixin):
         raise NotImplementedError
 
     def _columns(self, X: Any) -> Any:
-        """What the rows of X say of the samples of nonzero weight."""
+        """The part of X that refers to the samples of nonzero weight."""
         raise NotImplementedError
 
     def score_samples(self, X: Data) -> np.ndarray:
-        """How near samples are to the training samples, as these are to each other.
+        """Measure how well the training data support each sample.
 
-        The distance from a sample to the farthest of its neighbours, which are training samples, is
-        compared with the same distance of these: their mean is divided by the sample's own, which
-        is one over the simplified local outlier factor. Where `transform` puts a sample of low
-        support says little.
+        The neighbour distance of a sample is the distance to the farthest of its nearest training
+        samples. The support is the mean neighbour distance of these training samples, divided by
+        the neighbour distance of the sample: the inverse of the simplified local outlier factor.
+        For a sample of low support, the coordinates given by `transform` are not meaningful.
 
         Parameters
         ----------
@@ -48,8 +48,8 @@ class NeighborScoresMixin(InputMixin):
         Returns
         -------
         support : ndarray of shape (n_new,)
-            1 for a sample that is as near to training samples as they are to each other, or
-            nearer; the less, the farther away; 0 for one without neighbours.
+            1 for a sample that is at least as close to the training samples as they are to each
+            other. It decreases with the distance; 0 for a sample without neighbours.
 
         References
         ----------
@@ -61,18 +61,18 @@ class NeighborScoresMixin(InputMixin):
             return self._neighbors.support(self._columns(X))
 
     def score(self, X: Data, y: Any = None) -> float:
-        """Share of the nearest training samples that are nearest in the embedding, too.
+        """Share of the nearest training samples that are also nearest in the embedding.
 
         For every row of X, the `n_neighbors` training samples nearest to it are compared with
-        the `n_neighbors` training samples nearest to its place in the embedding (see
-        `transform`). The score is the mean share that both have in common: 1 is best, chance is
-        ``n_neighbors / n_samples``. It does not depend on the penalties' scale, so it can compare
-        penalties, dimensions and constraints in a grid search.
+        the `n_neighbors` training samples nearest to its coordinates in the embedding (see
+        `transform`). The score is the mean share that both sets have in common. 1 is best; a random
+        embedding scores ``n_neighbors / n_samples``. The score does not depend on the scale of the
+        penalties, so a grid search can use it to compare penalties, dimensions and constraints.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
-            As for `transform`; unseen samples for an honest figure.
+            As for `transform`. Use unseen samples to avoid an optimistic score.
         y : None
             Ignored.
 

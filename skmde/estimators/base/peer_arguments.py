@@ -1,10 +1,10 @@
-"""What the arguments of other programs' estimators are called here, for errors that say it."""
+"""Equivalents of the arguments of other libraries' estimators, named by error messages."""
 
 from __future__ import annotations
 
 from skmde._utils.renamed_arguments import suggest_renamed
 
-# What t-SNE, UMAP, scikit-learn's manifold learners and PyMDE call it, and what does it here.
+# Arguments of t-SNE, UMAP, scikit-learn's manifold learners and PyMDE, and their equivalents.
 _OURS = {
     "a": ("attractive_penalty", "repulsive_penalty"),
     "affinity": ("weights", "metric"),
@@ -44,34 +44,35 @@ _OURS = {
 }
 _NEEDLESS = {
     "angle": "forces are not approximated",
-    "constraint": "the problem has only one",
+    "constraint": "the problem has a fixed constraint",
     "data": "data are given to fit",
-    "dens_frac": "densities are not kept",
-    "dens_lambda": "densities are not kept",
-    "dens_var_shift": "densities are not kept",
-    "densmap": "densities are not kept",
-    "device": "the CPU computes",
-    "init": "the optimum is found directly, without a start",
-    "learning_rate": "steps are found by a line search",
+    "dens_frac": "densities are not preserved",
+    "dens_lambda": "densities are not preserved",
+    "dens_var_shift": "densities are not preserved",
+    "densmap": "densities are not preserved",
+    "device": "the problem is solved on the CPU",
+    "init": "the optimum is computed without a starting point",
+    "learning_rate": "step sizes are found by a line search",
     "local_connectivity": "every sample has its nearest neighbours",
-    "low_memory": "memory does not grow with the square of the samples",
-    "max_distance": "no distance is too long; PreserveNeighbors(attractive_penalty='quadratic', "
-    "repulsive_penalty=None) has it",
+    "low_memory": "memory does not grow with the square of the number of samples",
+    "max_distance": "distances are not limited; use PreserveNeighbors(attractive_penalty="
+    "'quadratic', repulsive_penalty=None), which has max_distance",
     "method": "there is one method, which scales to many samples",
-    "metric_mds": "distances are kept, not their order",
-    "n_init": "one start is made; try several random_state and keep the least distortion_",
+    "metric_mds": "distances are preserved, not their order",
+    "n_init": "one starting point is used; fit with several values of random_state and keep the "
+    "result with the smallest distortion_",
     "normalized_stress": "stress_ is normalised",
-    "output_dens": "densities are not kept",
+    "output_dens": "densities are not preserved",
     "output_metric": "the embedding is Euclidean",
     "output_metric_kwds": "the embedding is Euclidean",
-    "path_method": "the search for shortest paths chooses itself",
+    "path_method": "the algorithm for shortest paths is chosen automatically",
     "set_op_mix_ratio": "a pair counts twice if each is a neighbour of the other",
-    "target_metric_kwds": "y tells whether targets are classes or numbers",
+    "target_metric_kwds": "y determines whether targets are classes or numbers",
     "tqdm_kwds": "verbose=1 shows a progress bar",
-    "transform_mode": "the graph is graph_",
-    "transform_queue_size": "transform searches neighbours as fit does",
-    "transform_seed": "transform draws nothing at random",
-    "unique": "equal samples are no special case",
+    "transform_mode": "the graph is the attribute graph_",
+    "transform_queue_size": "transform uses the same neighbour search as fit",
+    "transform_seed": "transform uses no random numbers",
+    "unique": "equal samples need no special treatment",
 }
 
 suggest_peer_arguments = suggest_renamed(_OURS, _NEEDLESS)

@@ -232,11 +232,11 @@ def test_a_group_without_its_like_gets_a_region_of_its_own():
 def test_samples_without_a_chain_are_counted_and_finite():
     far = sp.csr_array((np.ones(2), ([0, 1], [N + 1, N])), shape=(2, N + 2))
     estimator = fitted("neighbors, graph")
-    with pytest.warns(UserWarning, match="joins 2 further samples, in 1 connected parts"):
+    with pytest.warns(UserWarning, match="connects 2 new samples, in 1 connected components"):
         estimator.extend(far)
     assert np.isfinite(estimator.embedding_).all()
     estimator = fitted("anchored, affinity")
-    with pytest.warns(UserWarning, match="joins 2 further samples"):
+    with pytest.warns(UserWarning, match="connects 2 new samples"):
         estimator.extend(far)
     np.testing.assert_allclose(
         estimator.embedding_[N:], np.tile(estimator.embedding_[:N].mean(axis=0), (2, 1))
@@ -298,10 +298,10 @@ def test_errors_say_what_to_do():
     with pytest.raises(NotFittedError):
         PreserveNeighbors().extend(NEW)
     with pytest.raises(
-        ValueError, match=r"the 60 fitted samples .* 90 columns; got shape \(30, 60"
+        ValueError, match=r"90 columns, for the 60 fitted samples .*got shape \(30, 60"
     ):
         fitted("neighbors, matrix").extend(D[N:, :N])
-    with pytest.raises(ValueError, match="not a graph"):
+    with pytest.raises(ValueError, match="unseen samples must be rows"):
         fitted("distances, graph").extend(GRAPH)
     with pytest.raises(ValueError, match="0 sample"):
         fitted("neighbors").extend(NEW[:0])

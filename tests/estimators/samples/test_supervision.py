@@ -139,7 +139,7 @@ def test_supervised_maps_transform_search_and_repeat():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (None, "takes targets from y, but y is None"),
+        (None, "needs targets, but y is None"),
         (Y[:-1], "inconsistent numbers of samples: 400 and 399"),
         (np.full(N, -1), "no known label"),
         (np.full(N, np.nan), "no known label"),
