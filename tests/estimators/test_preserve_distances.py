@@ -483,13 +483,13 @@ def test_asymmetric_weights_are_averaged_with_a_warning():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (-np.ones((100, 100)), r"must not be negative, got -1\.0"),
+        (-np.ones((100, 100)), r"must not be negative; got -1\.0"),
         (np.full((100, 100), np.nan), "weight.*NaN"),
         (np.ones((99, 99)), r"shape \(100, 100\).*got \(99, 99\)"),
-        (np.ones((100, 99)), r"square.*\(100, 99\)"),
+        (np.ones((100, 99)), r"shape \(100, 100\).*got \(100, 99\)"),
         (np.ones(4950), r"\(4950,\)"),
-        (np.zeros((100, 100)), "No pair of two samples has a distance and a weight above 0"),
-        (sp.csr_array((100, 100)), "No pair of two samples has a distance and a weight above 0"),
+        (np.zeros((100, 100)), "No pair of samples has both a distance and a positive weight"),
+        (sp.csr_array((100, 100)), "No pair of samples has both a distance and a positive weight"),
         (np.ones((100, 100), complex), "real numbers"),
     ],
 )
