@@ -762,7 +762,7 @@ def test_row_46_y_that_is_asked_for(case):
         with pytest.raises(ValueError, match=rf"{len(wrong)}"):
             clone(estimator).fit(X60, wrong)
     if y.ndim == 2:
-        with pytest.raises(ValueError, match="must hold coordinates, which are numbers"):
+        with pytest.raises(ValueError, match="must hold numeric coordinates"):
             clone(estimator).fit(X60, np.full((60, 2), "a"))
     else:
         text = np.array([None if np.isnan(label) else f"class {label:.0f}" for label in y])

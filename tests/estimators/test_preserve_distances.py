@@ -483,13 +483,13 @@ def test_asymmetric_weights_are_averaged_with_a_warning():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (-np.ones((100, 100)), r"must not be negative, got -1\.0"),
+        (-np.ones((100, 100)), r"must not be negative; got -1\.0"),
         (np.full((100, 100), np.nan), "weight.*NaN"),
         (np.ones((99, 99)), r"shape \(100, 100\).*got \(99, 99\)"),
-        (np.ones((100, 99)), r"square.*\(100, 99\)"),
+        (np.ones((100, 99)), r"shape \(100, 100\).*got \(100, 99\)"),
         (np.ones(4950), r"\(4950,\)"),
-        (np.zeros((100, 100)), "No pair of two samples has a distance and a weight above 0"),
-        (sp.csr_array((100, 100)), "No pair of two samples has a distance and a weight above 0"),
+        (np.zeros((100, 100)), "No pair of samples has both a distance and a positive weight"),
+        (sp.csr_array((100, 100)), "No pair of samples has both a distance and a positive weight"),
         (np.ones((100, 100), complex), "real numbers"),
     ],
 )
@@ -920,9 +920,9 @@ def test_errors_name_the_fact_the_value_and_the_remedy(params, message):
         (
             np.full((5, 5), np.inf),
             {"metric": "precomputed"},
-            "nothing to preserve.*10 pairs have no",
+            r"both a distance and a positive weight \(10 pairs have no",
         ),
-        (sp.csr_array((5, 5)), {"metric": "precomputed"}, "nothing to preserve"),
+        (sp.csr_array((5, 5)), {"metric": "precomputed"}, "both a distance and a positive weight"),
         (sp.csr_array((5, 5)), {"metric": "graph"}, "no edge between two"),
         (np.zeros((5, 5)), {"metric": "graph"}, "no edge between two.*sparse"),
         (GRID, {"metric": "graph", "max_path_length": 0.5}, "raise max_path_length"),
@@ -1012,7 +1012,7 @@ def test_pair_weights_as_a_tensor_with_a_gradient():
 def test_pair_weights_that_are_not_finite_are_an_error(value):
     weights = np.ones((100, 100))
     weights[3, 4] = value
-    with pytest.raises(ValueError, match="pair_weights must hold finite numbers"):
+    with pytest.raises(ValueError, match="pair_weights must be finite, but"):
         fit(pair_weights=weights)
 
 
@@ -1023,7 +1023,7 @@ def test_max_pairs_that_is_no_whole_number_is_an_error(max_pairs):
 
 
 def test_pairs_beyond_all_memory_are_an_error_up_front():
-    with pytest.raises(ValueError, match=r"pairs would take about .* GB.*use max_pairs="):
+    with pytest.raises(ValueError, match=r"pairs need about .* GB.*use max_pairs="):
         fit(np.zeros((30_000_000, 1)), max_pairs=np.inf)
 
 

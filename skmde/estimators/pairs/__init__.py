@@ -1,1 +1,1 @@
-"""From fitted neighbours or distances to the pairs of a problem."""
+"""The pairs of a problem, from neighbours or original distances."""

@@ -1,9 +1,9 @@
-"""The pairs of an anchored embedding, and where unseen samples go.
+"""The pairs of an anchored embedding, and the placement of unseen samples.
 
-:class:`AnchoredMDE` embeds either by penalties of weighted pairs (`WeightedPairs`) or by a loss of
-original distances (`DistancePairs`). Both have the same methods: ``pairs``, ``place`` for
-`transform`, ``extended`` for `extend`, and after a fit ``choose_items`` and
-``drop_training_state``. `AffinityPairs` is the source of pairs that are given as a graph.
+:class:`AnchoredMDE` uses either penalties of weighted pairs (`WeightedPairs`) or a loss of original
+distances (`DistancePairs`). Both have the same methods: ``pairs``, ``place`` for `transform`,
+``extended`` for `extend`, and after a fit ``choose_items`` and ``drop_training_state``.
+`AffinityPairs` is the source of pairs that are given as a graph.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
 from skmde.preprocessing.pairs.sampling import all_edges
 
 _MAX_PAIRS = 10_000_000
-_MAX_ANCHORS = 1000  # fitted samples that place an unseen one by distances
-# Fitted samples that repel an unseen one: enough to feel the crowd, few enough to be quick.
+_MAX_ANCHORS = 1000  # training samples that place an unseen one by distances
+# Training samples that repel an unseen one: enough to estimate the repulsion of all, few enough
+# to be fast.
 _N_REPULSIVE = 128
 
 
@@ -45,7 +46,7 @@ def anchored_pairs(
     verbose,
     **search,
 ):
-    """The pairs that an anchored embedding's parameters name.
+    """The pairs that the parameters of an anchored embedding select.
 
     Parameters
     ----------
@@ -59,9 +60,9 @@ def anchored_pairs(
     fraction : float
         Number of repulsive pairs for each attractive one.
     random_state : RandomState
-        Seeds the search for neighbours.
+        Seeds the search for neighbours, for penalties of weighted pairs.
     rng : numpy.random.Generator
-        Seeds it, if distances are those along paths.
+        Seeds the search for neighbours, for a loss of original distances.
     verbose : int
     **search : dict
         Further arguments of :func:`~skmde.preprocessing.nearest_neighbors`.
@@ -94,7 +95,7 @@ class AffinityPairs:
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, n)
-        Weights, at least 0; what a sparse one stores are the pairs, zeros included.
+        Weights, at least 0. The stored entries of a sparse matrix are the pairs, zeros included.
     """
 
     def __init__(self, X):
@@ -111,14 +112,14 @@ class AffinityPairs:
         return AffinityPairs(with_further_rows(self._graph, X))
 
     def drop_training_state(self):
-        """All of it is what further items need."""
+        """Nothing to drop: `extended` needs the whole graph."""
 
     def of_unseen(self, X):
         rows = sp.csr_array(X)
         if rows.shape[1] != self.n_items:
             raise ValueError(
                 "The weights of unseen samples must have one column for each of the "
-                f"{self.n_items} fitted ones; got shape {rows.shape}."
+                f"{self.n_items} training samples; got shape {rows.shape}."
             )
         _check_weights(rows.data)
         counts = np.diff(rows.indptr)
@@ -146,7 +147,7 @@ class WeightedPairs:
     source : PairSource
     functions : tuple of two
     separates : bool
-        Whether samples that start in one place must be moved apart first.
+        Whether samples that coincide at the start must be moved apart first.
     """
 
     def __init__(self, source, functions, fraction):
@@ -155,26 +156,26 @@ class WeightedPairs:
         self._repulsion = None
 
     def pairs(self, random_state, rng):
-        """The pairs of the problem, drawn by the RandomState."""
+        """The pairs of the problem; `random_state` draws the repulsive ones."""
         graph = self.source.pairs()
         edges, weights = signed_pairs(graph, self.functions[1], self._fraction, random_state)
         return Pairs(edges, None, weights=weights)
 
     def extended(self, X):
-        """The pairs of the fitted samples and further ones."""
+        """The pairs of the training samples and of further samples."""
         other = copy.copy(self)
         other.source = self.source.extended(X)
         return other
 
     def choose_items(self, weights, random_state, rng):
-        """Choose the fitted samples that repel unseen ones.
+        """Choose the training samples that repel unseen samples.
 
         Parameters
         ----------
         weights : ndarray of shape (p,)
             Weights of the pairs that were embedded.
         random_state : RandomState
-            Draws them.
+            Draws these samples.
         rng : numpy.random.Generator
             Not used.
         """
@@ -182,13 +183,13 @@ class WeightedPairs:
         count = min(n, _N_REPULSIVE)
         self._items = np.sort(random_state.choice(n, count, replace=False)).astype(np.int32)
         if self._repulsion is None:
-            # the total repulsion of a fitted sample, on average
+            # mean total repulsion of a training sample
             self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n
 
     def drop_training_state(self):
         """Keep only what unseen and further samples need."""
         self.source.drop_training_state()
-        self.functions = copy.deepcopy(self.functions)  # as they were at fit
+        self.functions = copy.deepcopy(self.functions)  # the user may change them after fit
 
     def place(self, X, embedding, n_threads):
         """Coordinates of unseen samples, float64."""
@@ -217,7 +218,7 @@ class DistancePairs:
     source : DistanceSource
     functions : Loss
     separates : bool
-        Whether samples that start in one place must be moved apart first.
+        Whether samples that coincide at the start must be moved apart first.
     """
 
     separates = True
@@ -225,10 +226,10 @@ class DistancePairs:
     def __init__(self, source, loss, max_distance):
         self.source, self.functions = source, loss
         self._max_distance = np.inf if max_distance is None else max_distance
-        self._first = 0  # only pairs with an item from this on
+        self._first = 0  # every pair has an item with at least this index
 
     def pairs(self, random_state, rng):
-        """The pairs of the problem, drawn by the Generator."""
+        """The pairs of the problem; `rng` draws them if there are too many."""
         if self._first:
             pairs = self.source.pairs_from(self._first, _MAX_PAIRS, rng)
         else:
@@ -241,13 +242,13 @@ class DistancePairs:
         return Pairs(edges, distances, chains(edges, n), weights=np.ones(len(edges)))
 
     def extended(self, X):
-        """The pairs of the fitted samples and further ones that have one of these."""
+        """The pairs that have at least one further sample."""
         other = copy.copy(self)
         other._first, other.source = self.source.n_items, self.source.extended(X)
         return other
 
     def choose_items(self, weights, random_state, rng):
-        """Choose the fitted samples whose distances place unseen ones.
+        """Choose the training samples whose distances place unseen samples.
 
         Parameters
         ----------
@@ -256,14 +257,14 @@ class DistancePairs:
         random_state : RandomState
             Not used.
         rng : numpy.random.Generator
-            Draws them.
+            Draws these samples.
         """
         self._items = self.source.choose_anchors(_MAX_ANCHORS, rng)
 
     def drop_training_state(self):
         """Keep only what unseen and further samples need."""
         self.source.drop_training_state()
-        self.functions = copy.deepcopy(self.functions)  # as it was at fit
+        self.functions = copy.deepcopy(self.functions)  # the user may change it after fit
 
     def place(self, X, embedding, n_threads):
         """Coordinates of unseen samples, float64."""
@@ -285,8 +286,8 @@ def _check_weights(weights):
     for wrong, what in ((np.isnan(weights), "NaN"), (np.isinf(weights), "infinity")):
         if wrong.any():
             raise ValueError(
-                f"X contains {what}, but holds weights. Set the weights of pairs that do not "
-                "exist to 0, or leave them out of a sparse matrix."
+                f"X holds weights, but contains {what}. Set the weight of a pair that does not "
+                "exist to 0, or leave the pair out of a sparse matrix."
             )
     if (weights < 0).any():
         raise ValueError(

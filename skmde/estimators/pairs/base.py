@@ -1,9 +1,9 @@
-"""What the sources of pairs offer, and what they share.
+"""Interfaces of the sources of pairs, and helpers that they share.
 
-A :class:`PairSource` gives weights: pairs that attract each other. A :class:`DistanceSource` gives
-original distances. An estimator calls ``pairs`` and then ``drop_training_state`` in a fit,
-``of_unseen`` in `transform`, and ``extended`` in `extend`. A source keeps no random generator: it
-draws from those that it is given.
+A :class:`PairSource` gives pairs that attract each other, with weights. A :class:`DistanceSource`
+gives pairs with original distances. An estimator calls ``pairs`` and then ``drop_training_state``
+in a fit, ``of_unseen`` in `transform`, and ``extended`` in `extend`. A source keeps no random
+generator: each method that draws takes one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.pairs.sampling import all_edges
 
 _FEW_PAIRS = 1 << 22
-_RANGE = (1e-30, 1e30)  # of float32, with room for squares of ratios
+_RANGE = (1e-30, 1e30)  # of distances in float32, with a margin
 
 
 class Pairs(NamedTuple):
@@ -26,14 +26,14 @@ class Pairs(NamedTuple):
     Attributes
     ----------
     edges : ndarray of shape (p, 2), int32, or None
-        Pairs ``i < j``; None if they are all there, in the order of
+        Pairs ``i < j``; None if all pairs are present, in the order of
         :func:`~skmde.preprocessing.all_edges`.
-    distances : ndarray of shape (p,), float64, or float32 if there are many; or None
+    distances : ndarray of shape (p,), float64, or float32 if there are many pairs; or None
         Original distances; None for pairs that have weights only.
     labels : ndarray of shape (n,), int, or None
-        Which items are joined by a chain of pairs; None if all are.
+        Connected component of each item; None if all items are connected by pairs.
     n_unreachable : int
-        Pairs left out because there is no distance between them.
+        Number of pairs that are left out because they have no distance.
     weights : ndarray of shape (p,) or None
         Weights of the pairs; None if all are 1.
     """
@@ -46,7 +46,7 @@ class Pairs(NamedTuple):
 
 
 class PairSource(Protocol):
-    """Pairs that attract each other: of fitted items, and of unseen items with fitted ones.
+    """Pairs that attract each other: of training items, and of unseen with training items.
 
     Attributes
     ----------
@@ -57,16 +57,16 @@ class PairSource(Protocol):
     n_items: int
 
     def pairs(self) -> sp.csr_array:
-        """Pairs of the fitted items.
+        """Pairs of the training items. Not available after `drop_training_state`.
 
         Returns
         -------
         graph : csr_array of shape (n, n)
-            Their weights, symmetric, no diagonal. Not available after `drop_training_state`.
+            Weights of the pairs: symmetric, without a diagonal.
         """
 
     def of_unseen(self, X) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Pairs of unseen items with the fitted ones.
+        """Pairs of unseen items with training items.
 
         A row of the result depends on that row of X alone.
 
@@ -78,7 +78,7 @@ class PairSource(Protocol):
         Returns
         -------
         indices : ndarray of shape (q, k), int
-            Fitted items; -1 where a row has fewer than k.
+            Training items; -1 where a row has fewer than k.
         weights : ndarray of shape (q, k)
             Weights of the pairs; 0 where there is none. The caller may write to it.
         twin : ndarray of shape (q,), int
@@ -103,26 +103,27 @@ class PairSource(Protocol):
 
 
 class DistanceSource(Protocol):
-    """Original distances: between fitted items, and from unseen items to fitted ones.
+    """Original distances: between training items, and from unseen to training items.
 
     Attributes
     ----------
     n_items : int
         Number of fitted items.
     is_euclidean : bool
-        Whether distances are Euclidean ones of rows, so that classical scaling is PCA.
+        Whether distances are Euclidean distances of rows, so that classical scaling is PCA.
     """
 
     n_items: int
     is_euclidean: bool
 
     def pairs(self, max_pairs, rng, weights=None) -> Pairs:
-        """Pairs of the fitted items that have a distance.
+        """Pairs of the training items that have a distance.
 
         Parameters
         ----------
         max_pairs : float
-            If there are more, so many are drawn, uniformly and without replacement.
+            If there are more pairs, `max_pairs` of them are sampled uniformly, without
+            replacement.
         rng : numpy.random.Generator
         weights : csr_array of shape (n, n), default=None
             Symmetric weights, at least 0; pairs of weight 0 are left out.
@@ -134,12 +135,11 @@ class DistanceSource(Protocol):
         """
 
     def pairs_from(self, first, max_pairs, rng) -> Pairs:
-        """Pairs that have an item from a given one on.
+        """Pairs with at least one item whose index is `first` or larger.
 
         Parameters
         ----------
         first : int
-            The first of these items.
         max_pairs : float
             As for `pairs`.
         rng : numpy.random.Generator
@@ -151,7 +151,7 @@ class DistanceSource(Protocol):
         """
 
     def from_items(self, items) -> np.ndarray:
-        """Distances from some fitted items to all.
+        """Distances from some training items to all training items.
 
         Parameters
         ----------
@@ -164,15 +164,15 @@ class DistanceSource(Protocol):
         """
 
     def choose_anchors(self, most, rng, among=None) -> np.ndarray:
-        """Choose the fitted items whose distances place unseen items.
+        """Choose the training items whose distances place unseen items.
 
         Parameters
         ----------
         most : int
-            Largest number of them; the source may take fewer.
+            Largest number of anchors; the source may choose fewer.
         rng : numpy.random.Generator
         among : ndarray of int, default=None
-            Items to choose from; None is all.
+            Items to choose from; None means all.
 
         Returns
         -------
@@ -181,7 +181,7 @@ class DistanceSource(Protocol):
         """
 
     def of_unseen(self, X) -> tuple[np.ndarray, np.ndarray]:
-        """Distances from unseen items to the anchors, which must be chosen.
+        """Distances from unseen items to the anchors; call `choose_anchors` first.
 
         A row of the result depends on that row of X alone.
 
@@ -216,7 +216,7 @@ class DistanceSource(Protocol):
 
 
 def kept_dtype(n_pairs):
-    """float64, but float32 for so many pairs that memory counts."""
+    """float64; float32 for many pairs, to save memory."""
     return np.float64 if n_pairs <= _FEW_PAIRS else np.float32
 
 
@@ -227,20 +227,20 @@ def fits(found):
 
 
 def in_kept_dtype(found):
-    """Distances in the dtype for so many, if they are in its range."""
+    """Distances in the dtype of `kept_dtype`, or in float64 if they are out of its range."""
     cast = found.astype(kept_dtype(len(found)), copy=False)
     return cast if fits(cast) else found.astype(np.float64, copy=False)
 
 
 def choose(n_items, most, rng, among=None):
-    """So many items, or of those given, if there are more."""
+    """At most `most` random items, of all or of those in `among`, in ascending order."""
     if among is not None:
         return among[choose(len(among), most, rng)]
     return np.sort(rng.choice(n_items, min(n_items, most), replace=False, shuffle=False))
 
 
 def at_most(numbers, max_pairs, rng):
-    """The numbers of pairs, or so many of them at random, in ascending order."""
+    """The indices of pairs, or `max_pairs` random ones of them, in ascending order."""
     if len(numbers) <= max_pairs:
         return numbers
     kept = rng.choice(len(numbers), int(max_pairs), replace=False, shuffle=False)
@@ -248,14 +248,14 @@ def at_most(numbers, max_pairs, rng):
 
 
 def with_weights(pairs, weights, n):
-    """The pairs with their weights; the parts that they make are labelled."""
+    """The pairs with weights, and with labels of their connected components."""
     if len(pairs.edges) == n * (n - 1) // 2:
         return pairs._replace(edges=None, weights=weights)
     return pairs._replace(labels=chains(pairs.edges, n), weights=weights)
 
 
 def of_weight(pairs, weights, max_pairs, rng):
-    """Those pairs that have a weight above 0 in a symmetric sparse matrix."""
+    """The pairs whose weight in a symmetric sparse matrix is positive."""
     n = weights.shape[0]
     edges = all_edges(n) if pairs.edges is None else pairs.edges
     values = entries_at(weights, edges[:, 0], edges[:, 1])
@@ -270,14 +270,14 @@ def rows_of(matrix):
 
 
 def entries_at(matrix, rows, columns):
-    """Entries of a sparse matrix; scipy takes no empty lists of positions."""
+    """Entries of a sparse matrix; scipy does not accept empty lists of positions."""
     if len(rows) == 0:
         return np.empty(0)
     return np.asarray(matrix[rows, columns]).ravel()
 
 
 def chains(edges, n):
-    """Labels of the components that the pairs make of n items, or None if there is one."""
+    """Connected component of each of n items joined by pairs; None if there is only one."""
     if len(edges) == 0:
         return np.arange(n)
     ones = np.ones(len(edges), np.int8)

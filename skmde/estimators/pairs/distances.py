@@ -1,4 +1,4 @@
-"""Which source of original distances an estimator's parameters name."""
+"""The source of original distances that the parameters of an estimator select."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skmde.preprocessing.neighbors.tables import NeighborTables
 def distance_source(
     X, metric, metric_params, n_neighbors, max_path_length, *, n_jobs, verbose, **search
 ):
-    """The source of distances that `metric` and `n_neighbors` name.
+    """The source of distances that `metric` and `n_neighbors` select.
 
     Parameters
     ----------
@@ -20,14 +20,13 @@ def distance_source(
     metric : str or callable
     metric_params : dict or None
     n_neighbors : int or None
-        Replaces distances by those along shortest paths in the graph of nearest neighbours.
+        If given, distances are path lengths in the graph of nearest neighbours.
     max_path_length : float or None
-        Pairs farther apart along paths are left out.
+        Pairs with longer paths are left out.
     n_jobs : int or None
     verbose : int
     **search : dict
-        How neighbours are searched: further arguments of
-        :func:`~skmde.preprocessing.nearest_neighbors`.
+        Further arguments of :func:`~skmde.preprocessing.nearest_neighbors`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Original distances that are given: a matrix of them."""
+"""Original distances that are given as a matrix."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from skmde.preprocessing.pairs.sampling import sample_edges
 
 
 class MatrixDistances:
-    """Precomputed distances, a `DistanceSource`: a dense matrix, or what a sparse one stores.
+    """Precomputed distances, a `DistanceSource`.
 
-    Where pairs have weights, those of weight 0 are left out of `from_items`, too.
+    If pairs have weights, `from_items` also ignores the pairs of weight 0.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, n)
+        A pair has a distance if its entry is finite (dense) or stored (sparse).
     """
 
     is_euclidean = False
@@ -85,7 +86,7 @@ class MatrixDistances:
         self._matrix = kept
 
     def pairs_from(self, first, max_pairs, rng):
-        # a matrix that was extended has no others
+        # an extended matrix has only the distances of further items
         pairs = self.pairs(max_pairs, rng)
         missing = pairs.n_unreachable - first * (first - 1) // 2
         return pairs._replace(labels=None, n_unreachable=missing)
@@ -99,10 +100,10 @@ class MatrixDistances:
         return MatrixDistances(D)
 
     def from_items(self, items):
-        """Distances from some items to all: path lengths if some are not given."""
+        """Distances from some items to all; path lengths if some distances are missing."""
         if not sp.issparse(self._matrix):
             rows = self._matrix[items].astype(np.float64)
-            rows[np.arange(len(items)), items] = 0.0  # whatever is stored there
+            rows[np.arange(len(items)), items] = 0.0  # the diagonal may hold anything
             if np.isfinite(rows).all():
                 return rows
             self._matrix, _ = as_adjacency(_stored_if_finite(self._matrix), quantity="distance")
@@ -116,7 +117,7 @@ class MatrixDistances:
         return self._as_given(distances_to_training(X, self.n_items))
 
     def _as_given(self, X):
-        """What checked distances say; an item's own row need not say that it is at distance 0."""
+        """As `of_unseen`, for checked distances; a twin's distance to itself need not be 0."""
         if sp.issparse(X):
             chosen = X[:, self._anchors].tocoo()
             D = np.full(chosen.shape, np.inf)
@@ -134,7 +135,7 @@ class MatrixDistances:
 
 
 def reach_of_entries(matrix):
-    """How far each item is from the farthest other one that it has a distance from.
+    """Largest finite distance of each item to another item.
 
     Parameters
     ----------
@@ -151,7 +152,7 @@ def reach_of_entries(matrix):
     n = len(matrix)
     reach, others = np.zeros(n), np.ones(n, bool)
     for i, row in enumerate(matrix):
-        others[i] = False  # whatever is stored there
+        others[i] = False  # the diagonal may hold anything
         reach[i] = row.max(where=others & np.isfinite(row), initial=0)
         others[i] = True
     return reach
@@ -175,7 +176,7 @@ def _condensed(matrix):
 
 
 def _stored_if_finite(matrix):
-    """A dense matrix's finite entries off the diagonal as a sparse one, zeros included."""
+    """A sparse matrix of the finite entries off the diagonal, zeros included."""
     there = np.isfinite(matrix)
     np.fill_diagonal(there, False)
     rows, columns = np.nonzero(there)
@@ -183,7 +184,7 @@ def _stored_if_finite(matrix):
 
 
 def _count_nonzero(X):
-    """Number of entries other than 0 in each row."""
+    """Number of nonzero entries in each row."""
     if not sp.issparse(X):
         return np.count_nonzero(X, axis=1)
     return np.bincount(rows_of(X), weights=X.data != 0, minlength=X.shape[0])

@@ -1,4 +1,4 @@
-"""Neighbours as pairs that attract each other: of the fitted rows, and of unseen ones."""
+"""Nearest neighbours as pairs that attract each other."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from skmde.preprocessing.neighbors.tables import NeighborTables
 
 
 def default_n_neighbors(n_samples):
-    """PyMDE's rule: 1% of all pairs, but 5 to 15 neighbours each, and no more than there are."""
+    """PyMDE's rule: 1% of all pairs, clipped to 5 to 15 neighbours and to ``n_samples - 1``."""
     return max(1, min(max(min(15, int(0.01 * (n_samples - 1) / 2)), 5), n_samples - 1))
 
 
 class NeighborPairs:
-    """Nearest neighbours, a `PairSource`: weight 2 where each is one of the other, else 1.
+    """Nearest neighbours, a `PairSource`: mutual neighbours have weight 2, others 1.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class NeighborPairs:
         self._graph = None
 
     def support(self, X):
-        """Mean reach of each unseen row's neighbours, divided by its own; at most 1."""
+        """Mean reach of each unseen row's neighbours, divided by the row's own reach; at most 1."""
         indices, distances, _ = self._tables.of_unseen(X, self._n_neighbors)
         there = indices >= 0
         counts = there.sum(axis=1)

@@ -1,4 +1,4 @@
-"""Which pairs of a source of original distances count, and how much."""
+"""Selection and weights of the pairs of a source of original distances."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from skmde._utils.validation import check_magnitude, check_not_masked
 from skmde.estimators.base.input import as_host_array
 from skmde.preprocessing.graphs.adjacency import as_adjacency
 
-_BYTES_PER_PAIR = 30  # at the peak of a fit, at least
+_BYTES_PER_PAIR = 30  # lower bound of the peak of a fit
 
 
 def check_memory(n, max_pairs):
-    """Pairs of so many items that cannot fit are an error before the work begins."""
+    """Raise an error before the work begins if the pairs would not fit in memory."""
     n_pairs = min(max_pairs, n * (n - 1) // 2)
     needed, there = _BYTES_PER_PAIR * n_pairs, physical_memory()
     if needed > there:
         raise ValueError(
-            f"{n_pairs:.3g} pairs would take about {needed / 1e9:.0f} GB, and this machine has "
+            f"{n_pairs:.3g} pairs need about {needed / 1e9:.0f} GB of memory, but this machine has "
             f"{there / 1e9:.0f} GB; use max_pairs={int(0.5 * there / _BYTES_PER_PAIR):.1e} or "
             "fewer."
         )
@@ -34,7 +34,7 @@ def selected_pairs(source, pair_weights, max_pairs, rng):
     pair_weights : array-like or sparse matrix of shape (n, n), or None
         Pairs of weight 0 are left out.
     max_pairs : float
-        If there are more, so many are drawn.
+        If there are more pairs, `max_pairs` of them are sampled.
     rng : numpy.random.Generator
 
     Returns
@@ -50,8 +50,8 @@ def selected_pairs(source, pair_weights, max_pairs, rng):
     pairs = source.pairs(max_pairs, rng, weights)
     if len(pairs.distances) == 0:
         raise ValueError(
-            "No pair of two samples has a distance and a weight above 0, so there is nothing to "
-            f"preserve ({pairs.n_unreachable} pairs have no distance). Give more distances, or "
+            "No pair of samples has both a distance and a positive weight "
+            f"({pairs.n_unreachable} pairs have no distance). Give more distances, or "
             "raise max_path_length or pair_weights."
         )
     return pairs
@@ -59,7 +59,7 @@ def selected_pairs(source, pair_weights, max_pairs, rng):
 
 def _checked_weights(pair_weights, n):
     """The weights as a symmetric sparse matrix; an entry that is not stored is 0."""
-    advice = "set the weight of a pair that is to be left out to 0"
+    advice = "set the weight of a pair to 0 to leave it out"
     check_not_masked(pair_weights, "pair_weights", advice)
     weights = as_host_array(pair_weights)
     if not sp.issparse(weights):
@@ -67,21 +67,18 @@ def _checked_weights(pair_weights, n):
         weights = weights.astype(np.float64) if weights.dtype.kind == "O" else weights
     if weights.shape != (n, n):
         raise ValueError(
-            f"pair_weights must be square, of shape ({n}, {n}), one row and column for each "
+            f"pair_weights must have shape ({n}, {n}), one row and one column for each "
             f"sample; got {weights.shape}."
         )
     values = weights.data if sp.issparse(weights) else weights
     if values.dtype.kind not in "fiub":
         raise ValueError(f"pair_weights must hold real numbers; got dtype {values.dtype}.")
     if not np.isfinite(values).all():
-        raise ValueError(
-            "pair_weights must hold finite numbers, and has some that are NaN or infinite; "
-            f"{advice}."
-        )
+        raise ValueError(f"pair_weights must be finite, but contains NaN or infinity; {advice}.")
     if (values < 0).any():
         raise ValueError(
-            f"pair_weights must not be negative, got {values.min()}: a pair that repels has no "
-            "original distance. Set the weight of a pair that is to be left out to 0."
+            f"pair_weights must not be negative; got {values.min()}. Set the weight of a pair to 0 "
+            "to leave it out."
         )
     check_magnitude(values, "pair_weights")
     return as_adjacency(weights, quantity="weight")[0]

@@ -1,4 +1,4 @@
-"""Original distances along shortest paths: in a graph, or over nearest neighbours."""
+"""Original distances along shortest paths, in a given graph or in one of nearest neighbours."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class GraphDistances(MatrixDistances):
 
     def pairs(self, max_pairs, rng, weights=None):
         if weights is not None:
-            # Which pairs have a path is known after the search: draw from those with a weight then.
+            # Whether a pair has a path is known only after the search, so sample pairs after it.
             few = self.n_items * (self.n_items - 1) // 2 <= _ALL_PATHS
             found = self.pairs(np.inf if few else max_pairs, rng)
             return of_weight(found, weights, max_pairs, rng)
@@ -65,7 +65,7 @@ class GraphDistances(MatrixDistances):
 
     def pairs_from(self, first, max_pairs, rng):
         edges = edges_from(first, self.n_items, max_pairs, rng)
-        sources, starts = np.unique(edges[:, 1], return_index=True)  # they are in their order
+        sources, starts = np.unique(edges[:, 1], return_index=True)  # they are sorted
         starts = np.append(starts, len(edges))
         found = np.empty(len(edges))
         size = max(1, _BLOCK_ENTRIES // self.n_items)
@@ -88,7 +88,7 @@ class GraphDistances(MatrixDistances):
         return GraphDistances(graph, self._max_path_length, self._n_jobs, self._verbose)
 
     def from_items(self, items):
-        """Path lengths from some items to all."""
+        """Path lengths from some items to all items."""
         return path_lengths(self._matrix, items)
 
     def choose_anchors(self, most, rng, among=None):
@@ -98,10 +98,10 @@ class GraphDistances(MatrixDistances):
         return anchors
 
     def of_unseen(self, X):
-        """Path lengths to the anchors, and the fitted item that each row is, or -1.
+        """Path lengths to the anchors, and the training item that each row equals, or -1.
 
-        Where a row does not say how far all anchors are, paths go over the items that it names,
-        as those of a graph's further nodes do.
+        If a row lacks the distance to an anchor, its paths start with the edges that the row gives,
+        as for a further node of the graph.
         """
         X = distances_to_training(X, self.n_items)
         D, twin = self._as_given(X)
@@ -132,14 +132,14 @@ class NeighborPaths(GraphDistances):
         entries = tables.distances[there], (rows, tables.indices[there])
         graph = sp.csr_array(entries, shape=(n, n))
         super().__init__(graph, max_path_length, n_jobs, verbose)
-        self._graph = self._known = self._reach = None  # the tables know
+        self._graph = self._known = self._reach = None  # the tables replace them
 
     def extended(self, X):
         tables = self._tables.extended(X)
         return NeighborPaths(tables, self._max_path_length, self._n_jobs, self._verbose)
 
     def of_unseen(self, X):
-        """Lengths of the shortest paths over a row's neighbours; the row that it equals, or -1."""
+        """Path lengths over each row's neighbours, and the training row that it equals, or -1."""
         indices, distances, twin = self._tables.of_unseen(X)
         D = np.full((len(indices), len(self._lengths)), np.inf)
         for column in range(indices.shape[1]):
@@ -149,7 +149,7 @@ class NeighborPaths(GraphDistances):
 
 
 def _finite_entries(X, row):
-    """Columns and values of a row's entries that are there."""
+    """Columns and values of a row's finite entries."""
     if sp.issparse(X):
         stored = slice(X.indptr[row], X.indptr[row + 1])
         columns, values = X.indices[stored], X.data[stored]

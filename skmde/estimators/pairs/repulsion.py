@@ -1,4 +1,4 @@
-"""Which pairs repel each other in a neighbour embedding, beside those that attract."""
+"""The pairs of a neighbour embedding that repel each other."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.graphs.weights import edges_from_graph
 from skmde.preprocessing.pairs.sampling import all_edges, sample_dissimilar
 
-# A pair takes some 40 bytes in the course of a fit.
+# A pair takes about 40 bytes during a fit.
 _MAX_PAIRS = 250_000_000
 
 
 def signed_pairs(graph, repel, fraction, random_state):
-    """The pairs that attract each other, then those that repel each other.
+    """The pairs that attract each other, followed by the pairs that repel each other.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def signed_pairs(graph, repel, fraction, random_state):
     edges : ndarray of shape (p, 2), int32
         Pairs ``i < j``.
     weights : ndarray of shape (p,)
-        -1 for those that repel.
+        Those of the graph for pairs that attract, -1 for pairs that repel.
     """
     edges, weights = edges_from_graph(graph)
     if repel is None or len(edges) == 0:
@@ -41,12 +41,16 @@ def signed_pairs(graph, repel, fraction, random_state):
 
 
 def repulsive_pairs(graph, edges, fraction, random_state):
-    """Random pairs that are no neighbours, and those without which samples would coincide.
+    """Random pairs of non-neighbours, and the neighbours that would otherwise coincide.
 
-    Pairs are drawn from all that are no neighbours, each at most once. But two samples that both
-    are neighbours of all others in their connected component have nothing that keeps them
-    apart, and where (nearly) all are neighbours of all, the whole component would end in one
-    point: such samples repel each other, neighbours though they are.
+    Pairs are sampled from all pairs of non-neighbours, without replacement. This leaves some
+    samples without repulsion within their connected component:
+
+    - A sample that is a neighbour of all others in its component can have no such pair.
+    - A component in which (nearly) all samples are neighbours of each other has hardly any such
+      pairs, and would collapse to one point.
+
+    All pairs of these samples within one component repel each other, although they are neighbours.
 
     Parameters
     ----------
@@ -55,7 +59,7 @@ def repulsive_pairs(graph, edges, fraction, random_state):
     edges : ndarray of shape (p, 2), int
         Its edges.
     fraction : float
-        Number of pairs drawn, for each edge.
+        Number of sampled pairs for each edge.
     random_state : RandomState
 
     Returns
@@ -66,14 +70,14 @@ def repulsive_pairs(graph, edges, fraction, random_state):
     Raises
     ------
     ValueError
-        If there would be too many of them.
+        If `fraction` asks for too many pairs.
     """
     n, fraction = graph.shape[0], float(fraction)
     wanted = max(1, round(min(fraction * len(edges), n * (n - 1) / 2)))
     if wanted > _MAX_PAIRS:
         raise ValueError(
-            f"repulsive_fraction={fraction:g} asks for {wanted:.3g} pairs, which would take about "
-            f"{40e-9 * wanted:.0f} GB; use at most {_MAX_PAIRS / len(edges):.3g}."
+            f"repulsive_fraction={fraction:g} asks for {wanted:.3g} pairs, which need about "
+            f"{40e-9 * wanted:.0f} GB of memory; use at most {_MAX_PAIRS / len(edges):.3g}."
         )
     seed = random_state.randint(np.iinfo(np.int32).max)
     pairs = sample_dissimilar(n, wanted, edges, random_state=seed)
@@ -85,7 +89,7 @@ def repulsive_pairs(graph, edges, fraction, random_state):
 
 
 def _without_repulsion(graph, edges, fraction):
-    """Groups of samples of one component each that nothing would keep apart."""
+    """Groups of samples, each within one component, that would lack repulsion."""
     _, labels = connected_components(graph)
     sizes = np.bincount(labels).astype(np.int64)
     n_edges = np.bincount(labels[edges[:, 0]], minlength=len(sizes))

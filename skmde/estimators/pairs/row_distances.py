@@ -44,7 +44,7 @@ class RowDistances:
         return self.of_pairs(sample_edges(n, int(max_pairs), rng))
 
     def of_pairs(self, edges):
-        """Distances of given pairs."""
+        """Distances of the given pairs."""
         take = partial(self._table.pairs, edges)
         return Pairs(edges, self._in_kept_dtype(len(edges), take))
 
@@ -56,7 +56,7 @@ class RowDistances:
 
     def _in_kept_dtype(self, n_pairs, take):
         found = take(kept_dtype(n_pairs))
-        if not fits(found):  # beyond the range of float32, or below it
+        if not fits(found):  # outside the range of float32
             found = take(np.float64)
         return self._checked(found)
 

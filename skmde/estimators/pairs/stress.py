@@ -34,7 +34,7 @@ def stress_of_pairs(X, edges, distances):
 
 
 def sums_of_squares(coordinates, anchors, D):
-    """Sums of squares, of errors and of distances, and the number of pairs.
+    """Sums of squared errors and of squared distances, and the number of pairs.
 
     Parameters
     ----------
@@ -53,6 +53,6 @@ def sums_of_squares(coordinates, anchors, D):
 
 
 def stress_ratio(errors, squares):
-    """Normalised stress from sums of squares, of errors and of distances."""
-    # without any extent of the embedding there is nothing to relate an error to
+    """Normalised stress from sums of squared errors and of squared distances."""
+    # the ratio is undefined if all samples coincide
     return float(np.sqrt(errors / squares)) if squares > 0 else float(errors > 0)

@@ -1,1 +1,1 @@
-"""What `fit` is given beside X: weights, labels, targets and coordinates of samples."""
+"""Further inputs of `fit`: weights, labels, targets and coordinates of samples."""

@@ -1,4 +1,4 @@
-"""Which items are anchored, and where: from y, or from indices and values."""
+"""Anchored items and their coordinates: from y, or from indices and values."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ def known_coordinates(y, anchors, anchor_values, n_samples, n_components, name):
     Parameters
     ----------
     y : array-like of shape (n_samples,) or (n_samples, m), or None
-        The place of each item; a row of NaN for one that is free.
+        The coordinates of each item; a row of NaN for a free item.
     anchors, anchor_values : array-likes of shape (n_anchors,) and (n_anchors, m), or None
-        The same as indices and coordinates.
+        Indices and coordinates of the anchored items, instead of y.
     n_samples : int
     n_components : int or None
-        What m must be; None takes what is there.
+        The required m; None accepts any.
     name : str
-        Of the estimator, for messages.
+        Name of the estimator, for messages.
 
     Returns
     -------
     anchors : ndarray of shape (n_anchors,), int64
-        Distinct, in ascending order, one at least.
+        At least one index; distinct, in ascending order.
     values : ndarray of shape (n_anchors, m), float64
 
     Raises
     ------
     ValueError
-        If these are no coordinates.
+        If the coordinates are invalid, or no item is anchored.
     """
     if anchors is None and anchor_values is None:
         anchors, values = _from_rows(y, n_samples, name)
     elif y is not None:
-        raise ValueError("Coordinates are given twice, by y and by anchors; give one of the two.")
+        raise ValueError("Coordinates are given twice: pass y, or anchors and anchor_values.")
     elif anchors is None or anchor_values is None:
         missing = "anchors" if anchors is None else "anchor_values"
-        raise ValueError(f"anchors and anchor_values go together; {missing} is missing.")
+        raise ValueError(f"Pass both anchors and anchor_values; {missing} is missing.")
     else:
         anchors, values = _from_indices(anchors, anchor_values, n_samples)
     check_magnitude(values, "y" if anchor_values is None else "anchor_values")
     if n_components is not None and values.shape[1] != n_components:
         raise ValueError(
-            f"n_components={n_components}, but the anchors have coordinates with {values.shape[1]} "
-            "coordinates; give each as many, or leave n_components None."
+            f"n_components={n_components}, but each anchor has {values.shape[1]} coordinates; pass "
+            "n_components coordinates for each anchor, or leave n_components None."
         )
     return anchors, values
 
@@ -56,10 +56,10 @@ def known_coordinates(y, anchors, anchor_values, n_samples, n_components, name):
 def _from_rows(y, n_samples, name):
     if y is None:
         raise ValueError(
-            f"{name} requires y to be passed, but the target y is None. Give each sample a place, "
-            "NaN if it has none; or pass anchors= and anchor_values=."
+            f"{name} requires y to be passed, but the target y is None. Pass coordinates for each "
+            "sample, NaN for free samples; or pass anchors= and anchor_values=."
         )
-    coordinates = dense_argument(y, "y", "use NaN for samples that have no place")
+    coordinates = dense_argument(y, "y", "use NaN for free samples")
     try:
         coordinates = np.asarray(coordinates)
         if coordinates.dtype.kind not in "fiubO":
@@ -70,8 +70,7 @@ def _from_rows(y, n_samples, name):
         coordinates = coordinates.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"y must hold coordinates, which are numbers ({error}). For class labels use "
-            "AnchoredClassifier."
+            f"y must hold numeric coordinates ({error}). For class labels use AnchoredClassifier."
         ) from error
     if coordinates.ndim == 1:
         coordinates = coordinates[:, None]
@@ -82,14 +81,13 @@ def _from_rows(y, n_samples, name):
     if len(coordinates) != n_samples:
         raise ValueError(
             f"X and y have inconsistent numbers of samples: {n_samples} and {len(coordinates)}. "
-            "Rows "
-            "of y for free samples hold NaN."
+            "Use rows of NaN in y for free samples."
         )
     if np.isinf(coordinates).any():
         row = int(np.argmax(np.isinf(coordinates).any(axis=1)))
         raise ValueError(
-            f"y contains infinity: row {row} is {coordinates[row].tolist()}. Mark free samples "
-            "by NaN."
+            f"y contains infinity: row {row} is {coordinates[row].tolist()}. Use NaN for free "
+            "samples."
         )
     missing = np.isnan(coordinates)
     free = missing.all(axis=1)
@@ -97,19 +95,19 @@ def _from_rows(y, n_samples, name):
     if partly.any():
         row = int(np.argmax(partly))
         raise ValueError(
-            f"Row {row} of y is {coordinates[row].tolist()}: a sample is free, all NaN, or has a "
-            "place, no NaN."
+            f"Row {row} of y is {coordinates[row].tolist()}. Use NaN for all coordinates of a free "
+            "sample, and for none of an anchored one."
         )
     if free.all():
         raise ValueError(
-            "y contains NaN only, so no sample is anchored; give one or more coordinates."
+            "y contains only NaN, so no sample is anchored; give at least one sample coordinates."
         )
     anchors = np.flatnonzero(~free)
     return anchors, coordinates[anchors]
 
 
 def _from_indices(anchors, anchor_values, n_samples):
-    advice = "leave out samples that have no place"
+    advice = "leave out free samples"
     anchors = np.asarray(dense_argument(anchors, "anchors", advice))
     values = np.asarray(dense_argument(anchor_values, "anchor_values", advice))
     if values.ndim == 1 and values.shape == anchors.shape:

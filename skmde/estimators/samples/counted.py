@@ -1,7 +1,7 @@
-"""Samples of nonzero weight: the ones that are embedded.
+"""Samples of nonzero weight, which are the embedded ones.
 
-An estimator searches neighbours, draws pairs and solves for these alone, and numbers them from 0.
-This module translates between them and all samples.
+An estimator searches neighbours, samples pairs and solves for these samples only, with indices from
+0. This module converts between these indices and those of the full data.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class CountedSamples:
     n_samples : int
         Number of all samples.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights; None stands for equal weights.
+        None means equal weights.
     fixed_items : array-like of int, default=()
         Indices of samples that are embedded even if their weight is 0.
 
@@ -34,7 +34,7 @@ class CountedSamples:
         Indices of the samples of nonzero weight, and of the fixed ones, in the full data, in
         ascending order; None if they are all samples.
     weights : ndarray of shape (n_items,), or None
-        Their weights, divided by the mean; None if all are equal.
+        Their weights, divided by the mean; None if all weights are equal.
     """
 
     def __init__(self, n_samples, sample_weight=None, fixed_items=()):
@@ -48,7 +48,7 @@ class CountedSamples:
             self.items = np.flatnonzero(counts)
             if len(self.items) < 2:
                 raise ValueError(
-                    f"By sample_weight {len(self.items)} sample counts; at least 2 are required."
+                    f"sample_weight has {len(self.items)} nonzero entry; at least 2 are required."
                 )
             weights = weights[counts]
         if (weights != weights[0]).any():
@@ -60,7 +60,7 @@ class CountedSamples:
         return self.n_samples if self.items is None else len(self.items)
 
     def rows(self, X, name="X"):
-        """The entries of X for these samples; X is any container with one entry a sample."""
+        """The entries of X for these samples; X is a container with one entry for each sample."""
         if self.items is None:
             return X
         X = as_host_array(X)
@@ -75,7 +75,8 @@ class CountedSamples:
         """The columns of X for these samples.
 
         X is a matrix of distances to all samples, or a pair (indices, distances) of neighbour
-        tables, in which other samples become -1 and the indices are those among these samples.
+        tables. In neighbour tables, each index becomes the index among these samples, and -1 for
+        other samples.
         """
         if self.items is None:
             return X
@@ -96,11 +97,11 @@ class CountedSamples:
         return self.columns(entries(X, self.items))
 
     def constraint(self, constraint):
-        """The constraint on these samples alone."""
+        """The constraint restricted to these samples."""
         return constraint if self.items is None else constraint.restricted(self.items)
 
     def weighted(self, edges, weights):
-        """Pairs with weights times those of their samples; pairs whose product is 0 are left out.
+        """Multiply the weights of pairs by those of their samples, and drop pairs of weight 0.
 
         Raises
         ------
@@ -113,8 +114,9 @@ class CountedSamples:
         edges, weights = edges[weights != 0], weights[weights != 0]
         if len(edges) == 0:
             raise ValueError(
-                "No pair of samples has a weight that counts: by sample_weight all but a few "
-                "samples, which are no neighbours, weigh nothing beside the heaviest."
+                "The weights of all pairs are 0 after multiplication by sample_weight: only a few "
+                "samples have a weight that is not negligible compared with the largest, and they "
+                "are not neighbours. Give more samples a larger weight."
             )
         return edges, weights
 
@@ -131,7 +133,7 @@ class CountedSamples:
         return sp.csr_array(entries, shape=(self.n_samples, self.n_samples))
 
     def spread(self, coordinates):
-        """Coordinates of all samples: those of these samples, and their mean for the others."""
+        """Coordinates of all samples; other samples get the mean of these samples."""
         if self.items is None:
             return coordinates
         shape = self.n_samples, coordinates.shape[1]
@@ -162,7 +164,7 @@ class CountedSamples:
 
 
 def entries(X, items):
-    """The given entries, or rows, of a sequence, frame, array or sparse matrix."""
+    """The given entries or rows of a sequence, data frame, array or sparse matrix."""
     if isinstance(X, list | tuple):
         return [X[item] for item in items]
     if hasattr(X, "iloc"):

@@ -1,4 +1,4 @@
-"""Class labels of which some are not known."""
+"""Class labels, some of which may be unknown."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ def known_labels(y, n_samples, classes=None):
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        -1, None or NaN where it is not known. Where None or NaN says so, or where beside it there
-        is one other number only, -1 is a label like others.
+        Labels; -1, None or NaN for an unknown label. But -1 is a class if y also holds None or NaN,
+        or if all other entries are the same number.
     n_samples : int
     classes : ndarray of shape (n_classes,), default=None
-        The classes, if they are known already: whether -1 is one of them decides, however many
-        other numbers there are.
+        The classes, if they are known already. Then -1 is a class if and only if it is one of them,
+        unless y holds None or NaN.
 
     Returns
     -------
     labelled : ndarray of shape (n_labelled,), int
-        In ascending order, one at least.
+        At least one index, in ascending order.
     labels : ndarray of shape (n_labelled,)
 
     Raises
     ------
     ValueError
-        If these are no labels, or none is known.
+        If y does not hold labels, or no label is known.
     """
     y = column_or_1d(target_array(y), warn=True)
     if len(y) != n_samples:
         raise ValueError(
-            f"X and y have inconsistent numbers of samples: {n_samples} and {len(y)}. Samples "
-            "without a label have -1 in y."
+            f"X and y have inconsistent numbers of samples: {n_samples} and {len(y)}. Use -1 "
+            "in y for samples without a label."
         )
     missing = _missing(y)
     labelled = np.flatnonzero(~missing)
@@ -51,11 +51,11 @@ def known_labels(y, n_samples, classes=None):
         if unknown.any() and not _minus_one_is_a_class(labels[~unknown], classes):
             labelled, labels = labelled[~unknown], labels[~unknown]
     if not len(labelled):
-        raise ValueError("y holds no known label; give one or more samples a label.")
+        raise ValueError("y holds no known label; give at least one sample a label.")
     if labels.dtype.kind == "O":
         labels = _of_one_type(labels)
     if labels.dtype.kind == "f" and np.isinf(labels).any():
-        raise ValueError("y contains infinity, which is no label.")
+        raise ValueError("y contains infinity, which is not a label; use NaN for unknown labels.")
     check_classification_targets(labels)
     return labelled, labels
 
@@ -69,21 +69,21 @@ def _missing(y):
 
 
 def _minus_one_is_a_class(others, classes):
-    """Whether -1 is a label, given the other ones, or all classes."""
+    """Whether -1 is a class, given the other labels, or all classes if they are known."""
     if classes is not None:
         return any(not isinstance(name, str) and name == -1 for name in classes.tolist())
     others = list(dict.fromkeys(others.tolist()))
     if len(others) != 1 or isinstance(others[0], str):
         return False
     warn(
-        f"y holds -1 and {others[0]!r} only, so both are taken for classes: with one class "
-        "there is nothing to learn. Use NaN or None for labels that are not known.",
+        f"y holds only -1 and {others[0]!r}, so both are treated as classes. Use NaN or None for "
+        "unknown labels.",
     )
     return True
 
 
 def _of_one_type(labels):
-    """An array of objects that are strings; or their numbers, truth values, as such an array."""
+    """Labels of dtype object: strings as they are, numbers and booleans in a numeric array."""
     kinds = {isinstance(label, str) for label in labels}
     if len(kinds) > 1:
         raise ValueError("y mixes strings and other labels; use one type.")
@@ -95,13 +95,13 @@ def _of_one_type(labels):
         wrong = labels[numbers.index(None) if None in numbers else 0]
         raise ValueError(
             f"y holds labels of type {type(wrong).__name__}, such as {wrong!r}; labels must be "
-            "numbers, strings or truth values. Convert them, to strings for example."
+            "numbers, strings or booleans. Convert them, for example to strings."
         )
     return plain
 
 
 def _plain_number(label):
-    """A label as numpy sorts and compares it, or None if it is no number.
+    """A label as a number that numpy can sort and compare, or None if it is not a number.
 
     Decimals and fractions become int or float.
     """

@@ -1,4 +1,4 @@
-"""What known targets and weights of samples do to the pairs of a neighbour embedding."""
+"""Targets and sample weights of a neighbour embedding."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from skmde.preprocessing.pairs.sampling import deduplicate_edges, sample_dissimi
 
 
 def target_pairs(y, n_samples, n_partners, fraction, rng):
-    """Pairs of samples whose targets are alike, and pairs whose targets differ.
+    """Pairs of samples with similar targets, and pairs with different targets.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Classes, as :func:`~skmde.estimators.samples.labels.known_labels` reads them; or, if some
-        float is no integer, numbers, NaN where unknown.
+        Targets. If any is a number that is not an integer, they are numbers, with NaN for unknown
+        targets. Otherwise they are classes, as for
+        :func:`~skmde.estimators.samples.labels.known_labels`.
     n_samples : int
     n_partners : int
-        Alike samples of each: drawn from its class, or nearest in y.
+        Similar samples for each sample: random ones of its class, or the nearest in y.
     fraction : float
-        Number of differing pairs, for each alike one.
+        Number of differing pairs for each similar pair.
     rng : numpy.random.Generator
 
     Returns
@@ -39,19 +40,19 @@ def target_pairs(y, n_samples, n_partners, fraction, rng):
     Raises
     ------
     ValueError
-        If y does not hold one target for each sample, or none that is known.
+        If y does not hold one target for each sample, or no target is known.
     """
     numbers = _as_numbers(y)
     if numbers is None:
         with warnings.catch_warnings():
-            # scikit-learn's advice is for classifiers
+            # that warning is for classifiers
             warnings.filterwarnings("ignore", "The number of unique classes")
             known, classes = known_labels(y, n_samples)
         names, groups = np.unique(classes, return_inverse=True)
         if len(names) > max(10, len(known) / 2):
             warn(
-                f"y holds {len(names)} classes of {len(known)} samples, so few samples share one. "
-                "Targets are taken for numbers if one of them is no integer.",
+                f"y holds {len(names)} classes for {len(known)} samples, so few samples share a "
+                "class. To use numeric targets, pass floats that are not all integers.",
             )
         alike = _within_groups(groups, n_partners, rng)
         wanted = fraction * max(len(alike), n_partners * len(known) / 2)
@@ -65,7 +66,7 @@ def target_pairs(y, n_samples, n_partners, fraction, rng):
 
 
 def with_targets(edges, weights, graph, alike, differing, target_weight):
-    """Pairs and weights with those of the targets, and the graph of all that attracts.
+    """Add the pairs of the targets to pairs and weights, and the attractive ones to the graph.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def with_targets(edges, weights, graph, alike, differing, target_weight):
     Returns
     -------
     edges, weights, graph
-        The pairs that attract come first.
+        As given, with the pairs of the targets. Pairs that attract come first.
     """
     split = np.count_nonzero(weights > 0)
     pull = np.full(len(alike), target_weight, weights.dtype)
@@ -103,13 +104,13 @@ def checked_sample_weight(sample_weight, n_samples):
     -------
     weights : ndarray of shape (n_samples,), float64
     """
-    advice = "give samples that are not to count the weight 0"
+    advice = "use weight 0 to leave out a sample"
     sample_weight = dense_argument(sample_weight, "sample_weight", advice)
     try:
         weights = column_or_1d(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"sample_weight must hold one number for each of {n_samples} samples ({error})."
+            f"sample_weight must hold one number for each of the {n_samples} samples ({error})."
         ) from error
     _check_length(weights, n_samples, "sample_weight")
     if not np.isfinite(weights).all() or (weights < 0).any():
@@ -117,22 +118,22 @@ def checked_sample_weight(sample_weight, n_samples):
         raise ValueError(f"sample_weight must be finite and at least 0; got {wrong}.")
     largest = weights.max(initial=0.0)
     if not largest > 0:
-        raise ValueError("All entries of sample_weight are zero; some samples must count.")
+        raise ValueError("All entries of sample_weight are zero; some must be positive.")
     weights = weights / largest
     return weights / weights.mean()
 
 
 def _as_numbers(y):
-    """y as floats if it holds numbers rather than classes, else None."""
+    """The targets as floats if they are numbers, None if they are classes."""
     y = target_array(y)
     if y.dtype.kind == "O" and all(_is_number(target) for target in y.flat):
-        # None, NaN and pandas' NA are what is not known
+        # None, NaN and pandas.NA are unknown targets
         y = np.array([float(t) if _is_known(t) else np.nan for t in y.flat]).reshape(y.shape)
     if y.dtype.kind != "f":
         return None
     y = column_or_1d(y).astype(np.float64)
     if np.isinf(y).any():
-        raise ValueError("y contains infinity; use NaN for a target that is not known.")
+        raise ValueError("y contains infinity; use NaN for unknown targets.")
     there = y[~np.isnan(y)]
     return None if (there == np.rint(there)).all() else y
 
@@ -154,7 +155,7 @@ def _check_length(values, n_samples, name):
 
 
 def _within_groups(groups, n_partners, rng):
-    """Random rings through each group: about `n_partners` pairs of each item."""
+    """Pairs along random rings through each group: about `n_partners` for each item."""
     rings = []
     order = np.argsort(groups, kind="stable")
     for members in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
@@ -167,7 +168,7 @@ def _within_groups(groups, n_partners, rng):
 
 
 def _between_groups(groups, wanted, rng):
-    """About so many random pairs of items of different groups."""
+    """About `wanted` random pairs of items of different groups."""
     n = len(groups)
     sizes = np.bincount(groups).astype(np.float64)
     share = 1 - (sizes * (sizes - 1)).sum() / max(n * (n - 1), 1)
@@ -178,7 +179,7 @@ def _between_groups(groups, wanted, rng):
 
 
 def _nearest_in_order(values, n_partners):
-    """Each item and those that follow it when the values are sorted: half of `n_partners`."""
+    """Pairs of each item with the next ``n_partners // 2`` items in the order of the values."""
     order = np.argsort(values, kind="stable")
     most = min(max(1, n_partners // 2), len(values) - 1)
     if most < 1:

@@ -1,7 +1,8 @@
-"""What callers give beside X, as arrays of numpy: coordinates, labels, targets and weights.
+"""Conversion of coordinates, labels, targets and weights to numpy arrays.
 
-numpy turns the numbers beside a string in a list to strings, ignores masks, and takes a sparse
-matrix for one object. None of these may pass unseen: NaN would become a class named "nan".
+In a list with strings, numpy converts numbers to strings, so NaN would become a class "nan".
+It also ignores masks, and treats a sparse matrix as one object. The functions here avoid or reject
+these cases.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from skmde.estimators.base.input import as_host_array
 
 
 def dense_argument(values, name, advice):
-    """An argument that must be dense, its tensors as numpy arrays.
+    """Check that an argument is dense and not masked, and convert a tensor to a numpy array.
 
     Parameters
     ----------
     values : array-like
     name : str
-        Of the argument.
+        Name of the argument.
     advice : str
-        What to do instead of masking entries, an imperative.
+        What to do instead of masking entries, in the imperative.
 
     Returns
     -------
@@ -44,7 +45,7 @@ def dense_argument(values, name, advice):
 
 
 def target_array(y):
-    """Classes or numbers as an array; of objects, where any other type would change some.
+    """Classes or numbers as an array, of dtype object if another dtype would change values.
 
     Parameters
     ----------
@@ -54,17 +55,17 @@ def target_array(y):
     -------
     y : ndarray
     """
-    y = dense_argument(y, "y", "use NaN, None or -1 for what is not known")
+    y = dense_argument(y, "y", "use NaN, None or -1 for unknown targets")
     if hasattr(y, "to_list") and not isinstance(y.dtype, np.dtype):
         return np.array(y.to_list(), dtype=object)
     if isinstance(y, list | tuple) and _holds_strings(y):
         return np.array(y, dtype=object)
     y = np.asarray(y)
-    return y.astype(object) if y.dtype.kind == "T" else y  # numpy's strings that may be missing
+    return y.astype(object) if y.dtype.kind == "T" else y  # numpy's strings, which may be missing
 
 
 def is_missing(value):
-    """Whether this is None, NaN, NaT or pandas.NA."""
+    """Whether a value is None, NaN, NaT or pandas.NA."""
     if value is None:
         return True
     try:

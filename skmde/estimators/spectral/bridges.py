@@ -1,4 +1,4 @@
-"""Joining the connected parts of a graph of neighbours, where a problem needs one part."""
+"""Edges that join the connected components of a graph of neighbours."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from skmde.preprocessing.pairs.distances import MetricDistances
 
 
 def bridges(X, labels, metric, metric_params, n_jobs):
-    """The closest pair of rows of each two parts; with a warning.
+    """The closest pair of rows of every two components, with a warning.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d)
     labels : ndarray of shape (n,), int
-        The part of each row, from 0 on.
+        Connected component of each row, from 0.
     metric : str or callable
     metric_params : dict or None
     n_jobs : int or None
@@ -28,8 +28,8 @@ def bridges(X, labels, metric, metric_params, n_jobs):
     """
     parts = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
     warn(
-        f"The graph of neighbours has {len(parts)} connected parts; each two are joined by their "
-        "closest pair of samples. Raise n_neighbors to avoid this.",
+        f"The graph of neighbours has {len(parts)} connected components; every two are joined by "
+        "their closest pair of samples. Raise n_neighbors to avoid this.",
     )
     table = MetricDistances(metric, metric_params, n_jobs).fit(X)
     edges, lengths = [], []

@@ -1,11 +1,11 @@
-"""Quadratic problems of inner products: L = -B for a centred Gram matrix B.
+"""Quadratic problems of inner products, with L = -B for a centred Gram matrix B.
 
-The embedding's columns are sqrt(n) times the leading unit eigenvectors u of B, with eigenvalues mu,
-and an unseen item with inner products b to the training items goes to sqrt(n) b^T u / mu: Nystrom's
-extension, which is exact for a Gram matrix of vectors. Eigenvalues of the problem are those of L:
-minus mu, in squared units of the data.
+The columns of the embedding are sqrt(n) times the leading unit eigenvectors u of B, with
+eigenvalues mu. An unseen item with inner products b to the training items has coordinates
+sqrt(n) b^T u / mu. This is Nystrom's extension, which is exact for a Gram matrix of vectors. The
+eigenvalues of the problem are those of L, -mu, in squared units of the data.
 
-What a problem object offers is said in :mod:`skmde.estimators.spectral.laplacian`.
+:class:`skmde.estimators.spectral.laplacian.QuadraticProblem` documents the interface.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
 from skmde.preprocessing.neighbors.tables import NeighborTables
 
-_SHIFT_FREE = ("linear", "rbf", "laplacian")  # kernels that centring makes so
+_SHIFT_FREE = ("linear", "rbf", "laplacian")  # kernels that are shift-invariant after centring
 _COPIES = 3  # n x n matrices at the peak of a fit
-_FAR = 2.0  # longest paths between two items that no path joins
+_FAR = 2.0  # distance of unconnected items, relative to the largest distance
 
 
 class GramProblem(QuadraticProblem):
-    """Kernel PCA, and what reduces to it.
+    """Kernel PCA, and problems that reduce to it.
 
     Parameters
     ----------
     K : ndarray of shape (n, n)
-        Symmetric; overwritten by the centred matrix.
+        Symmetric; overwritten with the centred matrix.
     unit : float
-        What K was divided by, in squared units of the data.
+        The divisor of K, in squared units of the data.
     n_jobs : int or None
     """
 
@@ -53,7 +53,7 @@ class GramProblem(QuadraticProblem):
         self.squared_unit = unit
         self.n_pairs = n * (n - 1) // 2
         self.separating = np.empty((0, n))
-        # What centring leaves of a constant matrix; nothing is usable in one of zeros.
+        # Rounding error of centring a constant matrix; infinite if K is zero.
         self.rounding = 4 * np.finfo(float).eps * n * float(np.abs(K).max()) or np.inf
         self._column_means = K.mean(axis=0)
         self._mean = self._column_means.mean()
@@ -72,9 +72,9 @@ class GramProblem(QuadraticProblem):
         return lifted(vectors)
 
     def extend(self, K, embedding, eigenvalues):
-        """Vectors of items with the rows of K as inner products to the training items.
+        """Coordinates of items whose inner products to the training items are the rows of K.
 
-        K is in the unit of the problem, the eigenvalues are in units of the data.
+        K is in units of the problem, and the eigenvalues are in squared units of the data.
         """
         eigenvalues = eigenvalues / self.squared_unit
         K = K - self._column_means - K.mean(axis=1, keepdims=True) + self._mean
@@ -92,7 +92,7 @@ class KernelProblem(GramProblem):
     X : ndarray or sparse matrix of shape (n, d)
     kernel : str or callable
     parameters : dict
-        Of the kernel.
+        Parameters of the kernel.
     n_jobs : int or None
     """
 
@@ -104,15 +104,15 @@ class KernelProblem(GramProblem):
         self._scaling = Scaling.fit(X, shift=shift, scale=False)
         self._X = None if self._is_given() else self._placed(X)
         if self._X is X:
-            self._X = X.copy()  # unseen rows are compared with what was fitted
+            self._X = X.copy()  # the user may change X after fit
         K = self._products(X)
         if K.shape[0] != K.shape[1]:
             raise ValueError(
-                "With kernel='precomputed' X holds the kernel of all pairs of samples and must be "
+                "With kernel='precomputed', X holds the kernel of all pairs of samples and must be "
                 f"square; got shape {K.shape}."
             )
         K = symmetric_matrix(K, "values of the kernel")
-        # so that squares of products are finite
+        # so that squares of products do not overflow
         self._largest = float(np.abs(K).max()) or 1.0
         K /= self._largest
         super().__init__(K, self._largest, n_jobs)
@@ -121,9 +121,9 @@ class KernelProblem(GramProblem):
         return isinstance(self._kernel, str) and self._kernel == "precomputed"
 
     def _placed(self, X):
-        """Rows near the origin, where their products keep their digits, or of length 1."""
+        """Rows shifted to the origin, where products keep their digits, or scaled to length 1."""
         if isinstance(self._kernel, str) and self._kernel == "cosine":
-            return unit_rows(X, np.float64)[0]  # scikit-learn takes the shortest for zeros
+            return unit_rows(X, np.float64)[0]  # scikit-learn does not scale very short rows
         return X if self._scaling.center is None else self._scaling.apply(X, np.float64)
 
     def _products(self, X):
@@ -144,8 +144,8 @@ class KernelProblem(GramProblem):
         wrong = np.count_nonzero(~np.isfinite(K))
         if wrong:
             raise ValueError(
-                f"The kernel {self._kernel!r} gives {wrong} products that are NaN or infinite; "
-                "choose another, or scale the data."
+                f"The kernel {self._kernel!r} returned {wrong} values that are NaN or infinite; "
+                "choose another kernel, or scale the data."
             )
         return K
 
@@ -155,7 +155,7 @@ class KernelProblem(GramProblem):
 
 
 class DistanceProblem(GramProblem):
-    """Classical scaling: B = -J D J / 2 for squared distances D, J = I - 1 1^T / n.
+    """Classical scaling: B = -J D J / 2 for squared distances D, with J = I - 1 1^T / n.
 
     Parameters
     ----------
@@ -167,16 +167,16 @@ class DistanceProblem(GramProblem):
         n = source.n_items
         check_memory(n)
         D = source.from_items(np.arange(n))
-        source.choose_anchors(n, np.random.default_rng(0))  # all of them, in order
+        source.choose_anchors(n, np.random.default_rng(0))  # all items, in order
         source.drop_training_state()
         self._originals = source
         there = np.isfinite(D)
-        # Units of the largest distance: squares are finite and not zero.
+        # In units of the largest distance, squares neither overflow nor underflow.
         self._unit = float(D.max(where=there, initial=0.0)) or 1.0
         if not there.all():
             warn(
                 f"{np.count_nonzero(~there) // 2} pairs of samples have no distance and no path "
-                f"between them; they are taken to be {_FAR:g} times the longest distance apart. "
+                f"between them; their distance is set to {_FAR:g} times the largest distance. "
                 "Raise n_neighbors, or give more distances.",
             )
         super().__init__(self._inner(D), self._unit**2, n_jobs)
@@ -194,9 +194,9 @@ class DistanceProblem(GramProblem):
 
 
 class AllPaths(NeighborPaths):
-    """Path lengths in the graph of nearest neighbours, all of them kept.
+    """All path lengths in the graph of nearest neighbours.
 
-    Parts of the graph of rows are joined by their closest pairs.
+    For a graph of rows, connected components are joined by their closest pairs.
     """
 
     def __init__(self, X, n_neighbors, *, metric, metric_params, n_jobs, verbose, **search):
@@ -228,11 +228,11 @@ def distance_problem(X, precomputed, metric, metric_params, n_jobs):
 
 
 def check_memory(n):
-    """An error up front where matrices of all pairs do not fit in memory."""
+    """Raise an error before the work begins if matrices of all pairs do not fit in memory."""
     needed = _COPIES * 8.0 * n * n
     if needed > physical_memory():
         raise ValueError(
             f"These weights need matrices of all pairs of {n} samples, about {needed / 2**30:.0f} "
-            "GiB, more than this machine's memory. Use weights='laplacian' or 'pca', or a sample "
-            "of the rows and `transform` for the rest."
+            "GiB, which is more than this machine's memory. Use weights='laplacian' or 'pca', or "
+            "fit a sample of the rows and call `transform` for the rest."
         )

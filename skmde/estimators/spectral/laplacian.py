@@ -1,4 +1,4 @@
-"""Quadratic problems, and those of graphs: what L is, and where unseen items go."""
+"""Quadratic problems: their interface, and the problems of graphs."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class QuadraticProblem:
 
     Subclasses have
 
-    - ``form``: the quadratic form whose bottom eigenvectors are wanted
+    - ``form``: the quadratic form whose bottom eigenvectors are computed
       (:mod:`skmde.core.spectral.spectrum`);
-    - ``separating``: rows (s, n), unit eigenvectors of eigenvalue 0 that are known beforehand,
-      because they tell connected parts apart, at most `n_components`; the form leaves them out;
+    - ``separating``: known unit eigenvectors of eigenvalue 0, which separate connected components;
+      shape (s, n) with s at most `n_components`; the form leaves them out;
     - ``lift(vectors, values)``: columns of the embedding, as rows, from unit eigenvectors of the
       form;
     - ``n_items``, ``n_pairs`` (p), ``graph`` (sparse weights, or None);
-    - ``squared_unit``: eigenvalues of the problem, in units of the form's;
-    - ``place(X, embedding, eigenvalues)``: vectors of unseen items, float64.
+    - ``squared_unit``: eigenvalues of the problem divided by those of the form;
+    - ``place(X, embedding, eigenvalues)``: coordinates of unseen items, float64.
     """
 
     graph = None
     squared_unit = 1.0
 
     def drop_training_state(self):
-        """Forget what placing does not need."""
+        """Drop what `place` does not need."""
         self.form = self.separating = None
 
 
@@ -45,8 +45,7 @@ class LaplacianProblem(QuadraticProblem):
     neighbors : NeighborTables
     n_components : int
     normalized : bool
-        Whether the eigenvectors are those of D^{-1/2} L D^{-1/2}, and the embedding D^{-1/2} times
-        them.
+        Whether the embedding is D^{-1/2} times the eigenvectors of D^{-1/2} L D^{-1/2}.
     n_jobs : int or None
     """
 
@@ -69,7 +68,8 @@ class LaplacianProblem(QuadraticProblem):
         mutual = distances <= self._neighbors.reach[indices]
         weights = np.where(there, 1.0 + mutual, 0.0)
         total = weights.sum(axis=1, keepdims=True)
-        coordinates = np.zeros((len(indices), embedding.shape[1]))  # without neighbours: the mean
+        # rows without neighbours stay at the mean, 0
+        coordinates = np.zeros((len(indices), embedding.shape[1]))
         for column in range(indices.shape[1]):
             coordinates += weights[:, [column]] * embedding[indices[:, column]]
         coordinates /= np.where(total > 0, total, 1.0)
@@ -106,8 +106,8 @@ class GivenWeightsProblem(QuadraticProblem):
         if wrong.size:
             raise ValueError(
                 f"The weights of unseen item {wrong[0]} to the training items sum to "
-                f"{total[wrong[0]]:.3g} ({wrong.size} such rows). It would be pushed away without "
-                "end; an unseen item needs weights whose sum is positive."
+                f"{total[wrong[0]]:.3g} ({wrong.size} such rows). No finite coordinates are best "
+                "for it; give each unseen item weights with a positive sum."
             )
         coordinates = (weights @ embedding) / np.where(size > 0, total, 1.0)[:, None]
         return with_twins(coordinates.__getitem__, twin, embedding)
@@ -119,9 +119,9 @@ def graph_form(graph, n_components, normalized, n_jobs):
     Parameters
     ----------
     graph : csr_array of shape (n, n)
-        Symmetric weights of any sign, no diagonal.
+        Symmetric weights of any sign, without a diagonal.
     n_components : int
-        Columns of the embedding.
+        Number of columns of the embedding.
     normalized : bool
     n_jobs : int or None
 
@@ -129,10 +129,10 @@ def graph_form(graph, n_components, normalized, n_jobs):
     -------
     form : QuadraticForm
     separating : ndarray of shape (s, n)
-        Eigenvectors that tell components apart; none if there are negative weights.
+        Eigenvectors that separate connected components; none if there are negative weights.
     divisors : ndarray of shape (n,) or None
-        What the rows of an embedding are divided by: roots of the degrees, in units of the
-        mean degree.
+        Divisors of the rows of an embedding: square roots of the degrees, in units of the mean
+        degree. None if not `normalized`.
     """
     labels = None
     if graph.data.min() > 0:
@@ -151,25 +151,24 @@ def lifted(vectors, divisors=None):
 
 
 def symmetric_weights(X):
-    """A matrix of weights as a symmetric csr_array without diagonal and zeros."""
+    """A matrix of weights as a symmetric csr_array without a diagonal or stored zeros."""
     if X.shape[0] != X.shape[1]:
         raise ValueError(
             f"X must be a square matrix, one row and one column for each item; got shape {X.shape}."
         )
     matrix = sp.csr_array(X, dtype=np.float64)
     if not matrix.has_canonical_format:
-        matrix = matrix.copy()  # not the caller's
+        matrix = matrix.copy()  # do not change the caller's matrix
         matrix.sum_duplicates()
     if matrix.diagonal().any():
         matrix = sp.csr_array(matrix - sp.diags_array(matrix.diagonal(), format="csr"))
     matrix = symmetric_matrix(matrix, "weights")
-    matrix.eliminate_zeros()  # a weight of 0 is no pair
+    matrix.eliminate_zeros()  # a weight of 0 means no pair
     return matrix
 
 
 def check_pairs(graph):
     if graph.nnz == 0:
         raise ValueError(
-            "No two samples have a weight other than 0, so there is nothing to embed by. Give "
-            "more neighbours or more weights."
+            "All pairs of samples have weight 0. Raise n_neighbors, or give more weights."
         )

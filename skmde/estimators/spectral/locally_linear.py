@@ -1,11 +1,11 @@
 """Quadratic problems of local reconstructions: locally linear embedding.
 
-Each item is written as an affine combination of its neighbours, weights W, and
-L = (I - W)^T (I - W). Unseen items are placed by the same rule: the combination of their
-neighbours' coordinates with the weights that reconstruct their rows. An item without neighbours has
-nothing to be reconstructed from: its row of I - W is zero, and unseen, it is at the mean.
+Each item is approximated by an affine combination of its neighbours, with weights W, and
+L = (I - W)^T (I - W). The same rule places unseen items: the weights that reconstruct a row from
+its neighbours combine the coordinates of the neighbours. A training item without neighbours has a
+row of zeros in I - W. An unseen item without neighbours is placed at the mean.
 
-What a problem object offers is said in :mod:`skmde.estimators.spectral.laplacian`.
+:class:`skmde.estimators.spectral.laplacian.QuadraticProblem` documents the interface.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.neighbors.known_rows import with_twins
 
 _RIDGE = 1e-3  # of the trace of the local Gram matrix, as in scikit-learn
-_SHIFT = 1e-10  # of the largest eigenvalue, so that L can be factored
-_FACTORED = 20_000  # items up to which it is
+_SHIFT = 1e-10  # relative to the largest eigenvalue; makes L regular, so that it can be factored
+_FACTORED = 20_000  # L is factored up to this number of items
 _BLOCK_ENTRIES = 1 << 22
 
 
@@ -74,7 +74,7 @@ class LocallyLinearProblem(QuadraticProblem):
 
 
 def _inverse(L, bound):
-    # an item without edges would be magnified by the inverse of the shift, and its rounding with it
+    # a small shift would magnify the rounding errors of items without edges
     shift = np.where(L.diagonal() > 0, _SHIFT * bound, bound)
     shifted = sp.csc_array(L + sp.diags_array(shift))
     factors = splu(shifted, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
@@ -112,16 +112,17 @@ class Reconstruction:
         return sp.csr_array((weights[there], indices[there], starts), shape=(n, n))
 
     def place(self, X, embedding):
-        """Vectors of unseen rows."""
+        """Coordinates of unseen rows."""
         indices, _, twin = self._neighbors.of_unseen(X)
         weights = self._weights(self._scaling.apply(X, np.float64), indices)
-        coordinates = np.zeros((len(indices), embedding.shape[1]))  # without neighbours: the mean
+        # rows without neighbours stay at the mean, 0
+        coordinates = np.zeros((len(indices), embedding.shape[1]))
         for column in range(indices.shape[1]):
             coordinates += weights[:, [column]] * embedding[indices[:, column]]
         return with_twins(coordinates.__getitem__, twin, embedding)
 
     def _weights(self, X, indices):
-        """Weights of the neighbours; 0 where there is none, its index being -1."""
+        """Weights of the neighbours; 0 where the index is -1."""
         q, k = indices.shape
         out = np.empty((q, k))
         for start in range(0, q, self._block):
@@ -135,24 +136,24 @@ class Reconstruction:
 
 
 def barycenter_weights(differences, there):
-    """Weights, sum 1, of the affine combinations of neighbours nearest to each item.
+    """Weights of the affine combinations of neighbours that are nearest to each item.
 
     Parameters
     ----------
     differences : ndarray of shape (q, k, d)
-        Neighbours less the item. What is written where there is none is set to 0.
+        Neighbours minus the item. Entries of missing neighbours are set to 0 in place.
     there : ndarray of shape (q, k), bool
-        Which neighbours there are.
+        Which neighbours exist.
 
     Returns
     -------
     weights : ndarray of shape (q, k)
-        0 for neighbours that are not there.
+        Each row sums to 1, or to 0 without neighbours. Missing neighbours have weight 0.
 
     References
     ----------
-    Saul and Roweis, *An introduction to locally linear embedding* (2001); the ridge is
-    scikit-learn's.
+    Saul and Roweis, *An introduction to locally linear embedding* (2001). The ridge is that of
+    scikit-learn.
     """
     if not there.all():
         differences[~there] = 0.0
@@ -161,7 +162,7 @@ def barycenter_weights(differences, there):
     trace = np.trace(G, axis1=1, axis2=2)
     ridge = _RIDGE * np.where(trace > 0, trace, 1.0)
     G[:, np.arange(k), np.arange(k)] += ridge[:, None]
-    # a neighbour that is not there is apart from the others in G, so its weight is 0
+    # G has no entries that couple a missing neighbour to others, so its weight is 0
     weights = np.linalg.solve(G, there[:, :, None].astype(np.float64))[:, :, 0]
     total = weights.sum(axis=1, keepdims=True)
     total[~there.any(axis=1)] = 1.0

@@ -1,7 +1,7 @@
-"""The historical methods by name: how each builds its quadratic problem.
+"""The historical methods by name, and the functions that build their quadratic problems.
 
-A new method is a subclass of `QuadraticProblem` (``laplacian.py``) in its own file, and one row of
-`METHODS` (monograph, section 3.2).
+To add a method, write a subclass of `QuadraticProblem` (``laplacian.py``) in its own file and add
+one row to `METHODS` (monograph, section 3.2).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Method(NamedTuple):
     Attributes
     ----------
     build : callable
-        From checked input X and the parameters of :class:`~skmde.QuadraticMDE`, as attributes of an
-        object, to a `QuadraticProblem`.
+        ``build(X, parameters)`` returns a `QuadraticProblem`. X is the checked input, and
+        `parameters` an object with the parameters of :class:`~skmde.QuadraticMDE` as attributes.
     is_gram : bool, default=False
-        Whether L is minus a Gram matrix: eigenvalues are minus variances, only negative ones are
-        directions of the data, and unseen rows are compared with all training rows.
+        Whether L is minus a Gram matrix. Then eigenvalues are minus variances, only negative ones
+        belong to directions of the data, and unseen rows are compared with all training rows.
     takes_distances : bool, default=False
-        Whether ``metric="precomputed"`` has a meaning.
+        Whether ``metric="precomputed"`` is supported.
     takes_neighbors : bool, default=False
-        Whether a sparse graph or a pair of neighbour tables is enough as precomputed distances.
+        Whether precomputed distances may be a sparse graph or a pair of neighbour tables.
     """
 
     build: Callable[[Any, Any], Any]
@@ -88,7 +88,7 @@ def _isomap(X, parameters):
 
 
 def _unfolding(X, parameters):
-    import_cvxpy()  # fails before the work
+    import_cvxpy()  # raise an error before the work begins
     metric = parameters.metric, parameters.metric_params
     neighbors = _neighbors(X, parameters)
     return UnfoldingProblem(X, neighbors, *metric, parameters.n_jobs, parameters.verbose)
@@ -99,7 +99,7 @@ def _given_weights(X, parameters):
 
 
 def _search(X, parameters):
-    """How neighbours are searched."""
+    """Arguments of the search for neighbours."""
     n_neighbors = parameters.n_neighbors
     stored = parameters._is_precomputed() and not isinstance(X, np.ndarray)
     if n_neighbors is None and not stored:

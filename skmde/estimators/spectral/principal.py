@@ -1,13 +1,12 @@
 """Principal components as a quadratic problem, without a matrix of all pairs.
 
 For centred rows Y, L = -Y Y^T has the eigenvalues of -Y^T Y, and its unit eigenvectors are
-Y v / sigma for the unit eigenvectors v of Y^T Y. Whichever of samples and features are fewer carry
-the iteration: products with Y and Y^T, or with Y^T Y itself if there are few features. Unseen rows
-go where the projection y^T v sqrt(n) / sigma puts them: scikit-learn's whitened projection, but
-for the factor sqrt(n / (n - 1)).
+Y v / sigma for the unit eigenvectors v of Y^T Y. The iteration runs on vectors of samples or of
+features, whichever are fewer. It multiplies by Y and Y^T, or by Y^T Y if there are few features.
+The projection y^T v sqrt(n) / sigma places an unseen row y: it is scikit-learn's whitened
+projection up to the factor sqrt(n / (n - 1)).
 
-Data is centred, and brought to unit size, in float64; then products of much float32 data are in
-float32.
+Data is centred and scaled in float64. Products of large float32 data are computed in float32.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from skmde.core.spectral.spectrum import QuadraticForm
 from skmde.estimators.spectral.laplacian import QuadraticProblem
 from skmde.preprocessing.neighbors.index import few_cells
 
-_FEW_FEATURES = 4096  # whose products Y^T Y are kept
+_FEW_FEATURES = 4096  # Y^T Y is stored up to this number of features
 _BLOCK_ROWS = 4096
-_PROJECTED_ROWS = 256  # so that they stay in cache
-_LARGE = 1 << 32  # multiplications from which float32 data has products in float32
-_ROUNDING = {np.float32: 1e-7, np.float64: 1e-14}  # of the sum of eigenvalues
+_PROJECTED_ROWS = 256  # rows of a block, which fits in the cache
+_LARGE = 1 << 32  # multiplications; beyond, products of float32 data are in float32
+_ROUNDING = {np.float32: 1e-7, np.float64: 1e-14}  # relative to the sum of eigenvalues
 
 
 class PrincipalProblem(QuadraticProblem):
@@ -65,19 +64,19 @@ class PrincipalProblem(QuadraticProblem):
         if self._by_samples:
             null = np.full((1, size), 1 / np.sqrt(size))
             apply = self._sample_product
-        # of sparse rows, which are not moved, the squares are rounded with their mean in them
+        # sparse rows are not centred, so rounding errors are relative to their uncentred squares
         self.rounding = _ROUNDING[self._dtype] * (bound if self._dense else squares)
         self.squared_unit = self._scaling.unit**2
         self.form = QuadraticForm(apply=apply, null=null, bound=bound, precondition=lambda R: R)
 
     def _rows(self, X):
-        """Sparse data that is small is taken as dense data, of which the mean is subtracted."""
+        """Small sparse data is converted to dense data, which can be centred."""
         if not sp.issparse(X):
             return X
         return X.toarray() if self._dense else sp.csr_array(X)
 
     def _blocks(self):
-        """Rows in units of the scaling, a block at a time; float64."""
+        """Blocks of scaled rows, float64."""
         for start in range(0, self._X.shape[0], _BLOCK_ROWS):
             yield self._scaling.apply(self._X[start : start + _BLOCK_ROWS], np.float64)
 
@@ -92,7 +91,7 @@ class PrincipalProblem(QuadraticProblem):
     def _covariance(self):
         """Y^T Y for centred rows, and the mean row, in one pass.
 
-        Rows are taken less the mean of the first block, so what is left to correct is small.
+        The mean of the first block is subtracted from the rows, so that the correction is small.
         """
         C, total = np.zeros((self._d, self._d)), np.zeros(self._d)
         about = np.zeros(self._d)
@@ -109,7 +108,7 @@ class PrincipalProblem(QuadraticProblem):
         return C - self.n_items * np.outer(rest, rest), about + rest
 
     def _blocks_less(self, about):
-        """Blocks of rows less one row, in the dtype of products."""
+        """Blocks of rows minus the row `about`, in the dtype of products."""
         as_it_is = self._scaling.center is None and self._scaling.unit == 1
         if as_it_is and self._X.dtype == self._dtype:
             for start in range(0, self.n_items, _BLOCK_ROWS):
@@ -120,13 +119,13 @@ class PrincipalProblem(QuadraticProblem):
             yield Y.astype(self._dtype, copy=False)
 
     def _scores(self, V):
-        """Rows of V, vectors of the features, to rows of scores."""
+        """Scores of the samples for each row of V, a vector of the features."""
         shift = V @ self._mean
         parts = [np.asarray(Y @ V.T) for Y in self._blocks()]
         return np.ascontiguousarray(np.concatenate(parts).T) - shift[:, None]
 
     def _loads(self, U):
-        """Rows of U, vectors of the samples, to rows of loads on the features."""
+        """Loads of the features for each row of U, a vector of the samples."""
         out, start = np.zeros((len(U), self._d)), 0
         for Y in self._blocks():
             stop = start + Y.shape[0]

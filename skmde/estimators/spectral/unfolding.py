@@ -1,27 +1,27 @@
-r"""Maximum variance unfolding: the Gram matrix of greatest variance with the neighbours' distances.
+r"""Maximum variance unfolding: the Gram matrix of greatest variance that keeps local distances.
 
     maximise  tr G   subject to   G positive semidefinite,  1^T G 1 = 0,
                                   G_ii - 2 G_ij + G_jj = delta_ij^2  for all pairs of neighbours
 
-(monograph, section 3.2). Up to 60 items this semidefinite program is solved by cvxpy, an optional
-extra, with the interior-point method of Clarabel: 60 items take two seconds, and twice as many some
-40 times as long.
+(monograph, section 3.2). Up to 60 items, cvxpy, an optional extra, solves this semidefinite program
+by the interior-point method of Clarabel. 60 items take two seconds, and twice as many take about 40
+times as long.
 
-Beyond, and where rigid neighbourhoods leave the program no interior, G = Y Y^T for centred Y with
-few columns (Burer and Monteiro, 2003). With c_k = ||y_i - y_j||^2 - delta_k^2, multipliers w and
-a penalty mu,
+For more items, and if rigid neighbourhoods leave the program without an interior, G = Y Y^T for
+centred Y with few columns (Burer and Monteiro, 2003). With c_k = ||y_i - y_j||^2 - delta_k^2,
+multipliers w and a penalty mu, these two steps alternate (augmented Lagrangian):
 
     minimise  -||Y||^2 + sum_k (w_k c_k + mu c_k^2 / 2)   over Y by L-BFGS,   w <- w + mu c
 
-in turn (augmented Lagrangian). The problem in Y is not convex, but with enough columns it has no
-local minima that are not global. If the Laplacian L(w) is at least 1 on centred vectors, no Gram
-matrix has a larger trace than sum_k w_k delta_k^2; the tests measure the optimum by it. Where the
-distances determine a rigid frame, there are no best multipliers, and the variance is sensitive:
-squared distances that are off by 1e-4 of the largest may change it by a percent.
+The problem in Y is not convex, but with enough columns every local minimum is global. If the
+Laplacian L(w) has no eigenvalue below 1 on centred vectors, sum_k w_k delta_k^2 is an upper bound
+of the trace. The tests use this bound. If the distances determine a rigid frame, no optimal
+multipliers exist, and the variance is sensitive: errors in the squared distances of 1e-4 of the
+largest may change it by a percent.
 
-Then L = -G, as in PCA. There is no natural product of an unseen item with the training items, so it
-is placed as in locally linear embedding: by the combination of its neighbours that reconstructs
-its row.
+Then L = -G, as in PCA. The inner products of an unseen item with the training items are not
+defined. Therefore it is placed as in locally linear embedding, by the combination of its neighbours
+that reconstructs its row.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from skmde.exceptions import ConvergenceWarning
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.graphs.weights import edges_from_graph, neighbor_graph
 
-_FEW = 60  # items for the interior-point method
-_ISOMETRY = 1e-4  # of the largest squared distance; beyond, a warning
-_IMPOSSIBLE = 1e-2  # beyond, an error
+_FEW = 60  # largest number of items for the interior-point method
+_ISOMETRY = 1e-4  # error relative to the largest squared distance; above, a warning
+_IMPOSSIBLE = 1e-2  # same error; above, an exception
 _PRECISION = 1e-5  # of the solver, relative to the largest squared distance, and to eigenvalues
 _RANK = 30  # columns of Y
-_MAX_ITER = 10_000  # of L-BFGS in all
-_INNER = 300  # between two changes of the multipliers
+_MAX_ITER = 10_000  # iterations of L-BFGS in total
+_INNER = 300  # iterations between two updates of the multipliers
 _PENALTIES = (10.0, 1e8)  # first and last, in units of the first multipliers
-_HARD = 1e4  # penalty, in the same units, by which distances are kept if they can be
-_GROWTH = 3.0  # of the penalty, after an error that was not halved
+_HARD = 1e4  # penalty, in the same units, that enforces any feasible distances
+_GROWTH = 3.0  # of the penalty, if the error was not halved
 
 
 class UnfoldingProblem(GramProblem):
@@ -63,7 +63,7 @@ class UnfoldingProblem(GramProblem):
     ----------
     X : ndarray or sparse matrix of shape (n, d)
     neighbors : NeighborTables
-        Of the rows of X.
+        Neighbours of the rows of X.
     metric : str or callable
     metric_params : dict or None
     n_jobs : int or None
@@ -76,13 +76,13 @@ class UnfoldingProblem(GramProblem):
         edges, _ = edges_from_graph(graph)
         lengths = _edge_lengths(neighbors, edges)
         n_parts, labels = connected_components(graph)
-        if n_parts > 1:  # they could be moved apart without end
+        if n_parts > 1:  # otherwise the variance is unbounded
             between, gaps = bridges(X, labels, metric, metric_params, n_jobs)
             edges, lengths = np.concatenate([edges, between]), np.concatenate([lengths, gaps])
         unit, n = float(np.sqrt(np.mean(lengths**2))), len(neighbors.indices)
         if unit > 0:
             K = widest_gram((lengths / unit) ** 2, edges, n, verbose)
-        else:  # neighbours coincide, and so does all that they join
+        else:  # all neighbours coincide, so all items do
             K, unit = np.zeros((n, n)), 1.0
         super().__init__(K, unit**2, n_jobs)
         self.rounding = max(self.rounding, _PRECISION * self.form.bound)
@@ -92,7 +92,7 @@ class UnfoldingProblem(GramProblem):
 
 
 def _edge_lengths(neighbors, edges):
-    """Distances of the edges, from the tables of either end."""
+    """Distances of the edges, from the table of either item."""
     n = len(neighbors.indices)
     there = neighbors.indices >= 0
     rows = np.repeat(np.arange(n), there.sum(axis=1))
@@ -106,7 +106,7 @@ def _edge_lengths(neighbors, edges):
 
 
 def widest_gram(squares, edges, n_items, verbose=0):
-    """The centred Gram matrix of greatest trace in which given pairs have given squared distances.
+    """The centred Gram matrix of greatest trace with given squared distances of given pairs.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def widest_gram(squares, edges, n_items, verbose=0):
     Warns
     -----
     ConvergenceWarning
-        If the distances are kept to less than four digits.
+        If the distances are accurate to less than four digits.
     """
     G = _interior_point(squares, edges, n_items, verbose) if n_items <= _FEW else None
     if G is None:
@@ -142,14 +142,14 @@ def widest_gram(squares, edges, n_items, verbose=0):
     error = float(np.abs(own[i] + own[j] - 2 * G[i, j] - squares).max() / _largest(squares))
     if error > _IMPOSSIBLE:
         raise ValueError(
-            "No points were found with the distances of these neighbours (squared distances are "
-            f"off by up to {error:.1g} of the largest); use metric='euclidean', or fewer "
+            "No points with the distances of these neighbours were found (squared distances have "
+            f"errors of up to {error:.1g} of the largest); use metric='euclidean', or fewer "
             "neighbours."
         )
     if error > _ISOMETRY:
         warn(
-            f"Squared distances of neighbours are off by up to {error:.1g} of the largest, because "
-            "they determine a rigid frame. Use fewer neighbours, or fewer samples.",
+            f"Squared distances of neighbours have errors of up to {error:.1g} of the largest, "
+            "because they determine a rigid frame. Use fewer neighbours, or fewer samples.",
             ConvergenceWarning,
         )
     return G
@@ -166,7 +166,7 @@ def _interior_point(squares, edges, n_items, verbose):
         [cp.sum(G) == 0, own[i] + own[j] - 2 * G[i, j] == squares],
     )
     with warnings.catch_warnings():
-        # what was found is measured by the caller
+        # the caller checks the accuracy
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         try:
             problem.solve(solver=cp.CLARABEL, verbose=bool(verbose))
@@ -199,8 +199,8 @@ def unfold(squares, edges, n_items, rank=_RANK, verbose=0):
     rows = np.repeat(np.arange(p), 2)
     A = sp.csr_array((np.tile([1.0, -1.0], p), (rows, edges.ravel())), shape=(p, n_items))
     At = sp.csr_array(A.T)
-    # The Laplacian embedding spreads the items in all dimensions, so that nothing has to be
-    # unfolded; its weights, a little above the bound, are multipliers to start with.
+    # The Laplacian embedding starts spread out in all dimensions. Its weights, a little above the
+    # bound, are the first multipliers.
     values, vectors = np.linalg.eigh((At @ A).toarray())
     Y = vectors[:, 1 : rank + 1] / np.sqrt(values[1 : rank + 1])
     Y *= np.sqrt(squares.sum() / np.square(A @ Y).sum())
@@ -229,7 +229,7 @@ def unfold(squares, edges, n_items, rank=_RANK, verbose=0):
 
 
 class _Lagrangian:
-    """The function of centred Y that is minimised, as a solver sees it."""
+    """The objective of centred Y, with the interface that a solver needs."""
 
     backend = choose_backend(torch.device("cpu"))
 
@@ -242,7 +242,7 @@ class _Lagrangian:
 
     def value_and_gradient(self, X):
         Y = X.numpy()
-        Y = Y - Y.mean(axis=0)  # or rounding would drift off, faster and faster
+        Y = Y - Y.mean(axis=0)  # otherwise rounding errors in the mean grow exponentially
         differences, c = self.excess(Y)
         w, mu = self._w, self._mu
         value = float(((w + mu / 2 * c) * c).sum() - np.square(Y).sum())
@@ -251,11 +251,11 @@ class _Lagrangian:
 
 
 def _largest(squares):
-    return squares.max() or 1.0  # items that are all the same
+    return squares.max() or 1.0  # all items coincide
 
 
 def import_cvxpy():
-    """The module cvxpy, or an error that says what to install."""
+    """Import cvxpy, or raise an error that says what to install."""
     try:
         return importlib.import_module("cvxpy")
     except ImportError as error:

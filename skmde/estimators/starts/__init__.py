@@ -1,1 +1,1 @@
-"""Starting points of a solve."""
+"""Starting points of a solver."""

@@ -1,6 +1,6 @@
-"""Where a solve with anchors begins.
+"""Starting points for anchored embeddings.
 
-Starts are in the units of the anchors' coordinates, float64.
+They are in the units of the anchors' coordinates, float64.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from skmde.estimators.starts.neighbors import check_not_wild, checked_start, sep
 
 
 def anchored_start(init, pairs, labels, problem, random_state, rng, n_threads):
-    """The start that the parameter `init` names, or is.
+    """The starting point for the parameter `init`: one of its names, or an array.
 
     Parameters
     ----------
     init : {"auto", "random"} or array-like of shape (n_items, m)
     pairs : WeightedPairs or DistancePairs
     labels : ndarray of shape (n_items,), int, or None
-        Which items are joined by a chain of pairs; None if all are.
+        Connected component of each item; None if all items are connected by pairs.
     problem : AnchoredProblem
     random_state : RandomState
         Moves coincident items apart.
@@ -46,20 +46,20 @@ def anchored_start(init, pairs, labels, problem, random_state, rng, n_threads):
 
 
 def given_anchored_start(init, problem):
-    """An array from the user, checked."""
+    """The user's array, checked."""
     return checked_start(as_host_array(init), problem.n_items, problem.values.shape[1])
 
 
 def distance_start(source, labels, problem, rng, n_threads):
-    """Classical scaling of each part that pairs join, turned and shifted to lie over its anchors.
+    """Classical scaling of each connected component, rotated and shifted to its anchors.
 
-    A part without anchors is put at the mean of all anchors.
+    A component without anchors is centred at the mean of all anchors.
 
     Parameters
     ----------
     source : DistanceSource
     labels : ndarray of shape (n_items,), int, or None
-        The part of each item; None if there is one.
+        Connected component of each item; None if there is only one.
     problem : AnchoredProblem
     rng : numpy.random.Generator
     n_threads : int
@@ -84,7 +84,7 @@ def distance_start(source, labels, problem, rng, n_threads):
 
 
 def start_about_anchors(problem, rng):
-    """Normal numbers about the mean of the anchors, as spread as they are, or as the distances."""
+    """Normal samples about the mean of the anchors, on the scale of the anchors and distances."""
     center, m = problem.center, problem.values.shape[1]
     spread = np.abs(problem.values - center).max()
     if problem.distances is not None:
@@ -93,9 +93,9 @@ def start_about_anchors(problem, rng):
 
 
 def _laid_over(X, rows, target):
-    """X turned, reflected and shifted so that some of its rows are nearest to the target."""
+    """X rotated, reflected and shifted so that the given rows are nearest to the target."""
     origin, goal = X[rows].mean(axis=0), target.mean(axis=0)
-    # not by BLAS, whose bits depend on its threads
+    # einsum, because the bits of BLAS depend on its number of threads
     products = np.einsum("ki,kj->ij", target - goal, X[rows] - origin)
     U, _, Vt = np.linalg.svd(products)
     return np.einsum("ki,ij->kj", X - origin, (U @ Vt).T) + goal

@@ -1,4 +1,4 @@
-"""Where a solve for given distances begins."""
+"""Starting points for given distances."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from skmde.preprocessing.graphs.components import pack_components
 
 _LANDMARKS = 300
 _LENGTHS = 1 << 22  # distances from the landmarks to all items
-_SIZED_BY = 1 << 17  # pairs that a starting point's size is taken from
+_SIZED_BY = 1 << 17  # pairs from which the scale of a starting point is computed
 
 
 def named_start(init, X, source, pairs, n_components, rng, n_threads):
-    """The start that the parameter `init` names, in the size of the distances.
+    """The starting point that the parameter `init` names, on the scale of the distances.
 
     Parameters
     ----------
     init : {"classical", "pca", "random"}
     X : ndarray or sparse matrix
-        What was given to `fit`.
+        The input of `fit`.
     source : DistanceSource
     pairs : Pairs
     n_components : int
@@ -34,7 +34,7 @@ def named_start(init, X, source, pairs, n_components, rng, n_threads):
     """
     if init == "random":
         return sized(rng.standard_normal((source.n_items, n_components)), pairs)
-    if init == "pca" or source.is_euclidean:  # where classical scaling is PCA
+    if init == "pca" or source.is_euclidean:  # then classical scaling is PCA
         start = principal_scores(X, n_components, rng)
     else:
         start = landmark_start(source, pairs.labels, n_components, rng, n_threads)
@@ -42,13 +42,13 @@ def named_start(init, X, source, pairs, n_components, rng, n_threads):
 
 
 def landmark_start(source, labels, n_components, rng, n_threads):
-    """Classical scaling from random landmarks, of each connected part by itself.
+    """Classical scaling from random landmarks, separately for each connected component.
 
     Parameters
     ----------
     source : DistanceSource
     labels : ndarray of shape (n,), int, or None
-        The part of each item; None if there is one.
+        Connected component of each item; None if there is only one.
     n_components : int
     rng : numpy.random.Generator
     n_threads : int
@@ -57,7 +57,7 @@ def landmark_start(source, labels, n_components, rng, n_threads):
     Returns
     -------
     X : ndarray of shape (n, n_components), float64
-        In units of the distances; several parts are side by side.
+        In units of the distances; components are side by side.
     """
     n = source.n_items
     X = np.zeros((n, n_components))
@@ -76,9 +76,9 @@ def landmark_start(source, labels, n_components, rng, n_threads):
 
 
 def filled_out(X, rng):
-    """Columns without any spread get a thousandth of the others', at random.
+    """Fill constant columns with noise of a thousandth of the embedding's scale.
 
-    A column of zeros would stay so: no force acts along it.
+    A constant column would stay constant, because its gradient is zero.
     """
     flat = np.ptp(X, axis=0) <= 1e-6 * np.ptp(X, axis=0).max(initial=0.0)
     size = np.sqrt(np.mean(X**2))
@@ -87,12 +87,12 @@ def filled_out(X, rng):
 
 
 def sized(X, pairs):
-    """X times the number that brings its distances nearest to the original ones."""
+    """X times the scalar that brings its distances nearest to the original ones."""
     return X * _factor(X, pairs)
 
 
 def sized_if_wild(X, pairs):
-    """X, which the user gave; if its size is far off that of the distances, brought to it."""
+    """The user's X, scaled to the distances if its scale is far from theirs."""
     factor = _factor(X, pairs)
     return X if 1e-3 < factor < 1e3 else X * factor
 
@@ -107,7 +107,7 @@ def _factor(X, pairs):
     if not length > 0:
         return 1.0
     if not unit > 0:
-        return float(1 / length)  # any size is as good
+        return float(1 / length)  # all distances are 0, so any scale will do
     X = X / length
     d = np.sqrt(((X[i] - X[j]) ** 2).sum(axis=1))
     squares = (d**2).sum()
@@ -117,7 +117,7 @@ def _factor(X, pairs):
 
 
 def _triangle(numbers, n):
-    """Pairs of given numbers, in the order of all pairs."""
+    """The pairs (i, j) at the given positions in the list of all pairs."""
     rows = np.arange(n)
     before = rows * (2 * n - rows - 1) // 2
     i = np.searchsorted(before, numbers, side="right") - 1

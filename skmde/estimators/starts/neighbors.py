@@ -1,7 +1,7 @@
-"""Where a solve begins: the starting points that ``init`` names.
+"""Starting points for neighbour embeddings.
 
-All are of shape (n_samples, n_components), float32, and about unit size in each column: the
-scale on which the default penalties act.
+All have shape (n_samples, n_components), dtype float32 and a scale of about 1 in each column, for
+which the default penalties are made.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from skmde._utils.validation import check_not_masked
 from skmde.core.spectral.laplacian import laplacian_embedding
 from skmde.preprocessing.graphs.components import connected_components, pack_components
 
-_WILD = 1e15  # times what is given: squares are beyond what float32 does
-_WORK = 2e8  # stored entries times steps: a second or two
+_WILD = 1e15  # relative to the given numbers; beyond, squares overflow float32
+_WORK = 2e8  # stored entries times steps; takes one or two seconds
 
 
 def quadratic_start(graph, n_components, n_threads):
@@ -47,7 +47,7 @@ def quadratic_start(graph, n_components, n_threads):
         if part.size > 1:
             X[part] = _part_layout(graph[part][:, part], n_components, n_threads)
     X = _unit_size(pack_components(X, labels))
-    # Parts in a row, all alike, may be balanced at a saddle point.
+    # Equal components in a row may be a saddle point; noise moves the start off it.
     return _unit_size(X + 1e-3 * np.random.default_rng(0).standard_normal(X.shape))
 
 
@@ -57,9 +57,9 @@ def _part_layout(graph, n_components, n_threads):
 
 
 def pca_start(X, n_components, random_state):
-    """First principal components of the data, scaled to about unit size.
+    """First principal components of the data, scaled to a root mean square of 1.
 
-    Columns beyond the rank of the data hold seeded noise of a hundredth of that size.
+    Columns beyond the rank of the data hold seeded noise of standard deviation 0.01.
     """
     rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
     start = _unit_size(principal_scores(X, n_components, rng))
@@ -75,8 +75,8 @@ def random_start(n_samples, n_components, random_state):
 
 
 def checked_start(init, n_samples, n_components):
-    """An array from the user: finite, float64, a copy."""
-    check_not_masked(init, "init", "give each sample a place to start from")
+    """A copy of the user's array in float64, checked to be finite."""
+    check_not_masked(init, "init", "give each sample starting coordinates")
     if np.iscomplexobj(init):
         raise ValueError("init holds complex numbers; give real ones.")
     try:
@@ -91,29 +91,28 @@ def checked_start(init, n_samples, n_components):
     wrong = np.count_nonzero(~np.isfinite(start))
     if wrong:
         raise ValueError(
-            f"init holds {wrong} entries that are NaN or infinite; replace them, or choose a "
-            "starting point by name."
+            f"init holds {wrong} entries that are NaN or infinite; replace them, or pass the name "
+            "of a starting point."
         )
     return start
 
 
 def check_not_wild(start, *given):
-    """An error if a start is too far off the numbers that are given to be computed with."""
+    """Raise an error if a starting point is too large for the given numbers: squares overflow."""
     largest = np.abs(start).max()
     size = max(float(np.abs(numbers).max(initial=0.0)) for numbers in given)
     if largest > _WILD * (size or 1.0):
         raise ValueError(
-            f"init reaches as far as {largest:.3g}, but the distances or coordinates that are "
-            "given, "
-            f"at most {size:.3g}; give a starting point of their size."
+            f"init holds values up to {largest:.3g}, but the given distances or coordinates are "
+            f"at most {size:.3g}; scale init to them."
         )
 
 
 def given_start(init, n_samples, n_components, *, movable=True):
-    """An array from the user, checked; float32.
+    """The user's array, checked; float32.
 
-    If it may be moved, its mean is subtracted first, and a size so far from 1 that the
-    penalties are flat or infinite there (root mean square below 1e-4 or above 1e4) is brought to 1.
+    If `movable`, it is centred. If its root mean square is then below 1e-4 or above 1e4, where
+    penalties are flat or infinite, it is scaled to 1.
     """
     start = checked_start(init, n_samples, n_components)
     largest = np.abs(start).max()
@@ -132,9 +131,9 @@ def given_start(init, n_samples, n_components, *, movable=True):
 
 
 def separate_coincident(X, random_state):
-    """Move rows that coincide, but for rounding, apart: by a seeded 1e-4 of the embedding's size.
+    """Add seeded noise of 1e-4 of the embedding's scale to rows that coincide up to rounding.
 
-    No force acts between two items in the same place, so they could never part.
+    Coincident items exert no force on each other, so a solver cannot separate them.
     """
     size = float(np.abs(X - X.mean(axis=0)).max()) or 1.0
     cells = np.rint(X.astype(np.float64) / size / 1e-6) + 0.0  # no -0.0

@@ -153,5 +153,5 @@ def test_repulsion_of_items_of_different_weight():
 def test_a_single_sample_that_counts_is_too_few():
     alone = np.zeros(300)
     alone[4] = 1.0
-    with pytest.raises(ValueError, match="By sample_weight 1 sample counts; at least 2"):
+    with pytest.raises(ValueError, match="sample_weight has 1 nonzero entry; at least 2"):
         fit(sample_weight=alone)

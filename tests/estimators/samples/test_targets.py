@@ -251,7 +251,7 @@ def test_the_score_is_that_of_the_known():
 
 def test_minus_one_counts_where_it_is_a_class():
     y = np.where(TRUTH == 0, -1.0, 1.0)
-    with pytest.warns(UserWarning, match="both are taken for classes"):
+    with pytest.warns(UserWarning, match="both are treated as classes"):
         found = AnchoredClassifier().fit(X, y)
     wrong = y.copy()
     wrong[y == 1] = -1

@@ -86,5 +86,5 @@ def test_starts_that_are_far_too_large_are_scaled_or_refused(size):
         AnchoredMDE(init=start, attractive_penalty="log1p", repulsive_penalty="log"),
         AnchoredMDE(init=start, attractive_penalty="cubic", anchor_weight=1.0),
     ):
-        with pytest.raises(ValueError, match=r"init reaches as far as .*; give a starting point"):
+        with pytest.raises(ValueError, match=r"init holds values up to .*; scale init to them"):
             estimator.fit(X, y)
