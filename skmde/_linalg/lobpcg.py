@@ -1,4 +1,4 @@
-r"""Locally optimal block preconditioned conjugate gradients, for the bottom of a Laplacian.
+r"""Locally optimal block preconditioned conjugate gradients, for the smallest eigenpairs.
 
 To minimise tr(X^T L X) over X^T X = n I, X^T 1 = 0, one step takes the best X in the span of
 

@@ -1,6 +1,6 @@
 """Matrices that should be symmetric: the average of both directions, with one warning.
 
-A difference of at most `SYMMETRY_TOLERANCE`, relative to the largest entry, is one of rounding and
+A difference of at most `SYMMETRY_TOLERANCE`, relative to the largest entry, is rounding error and
 gives no warning.
 """
 
@@ -25,15 +25,15 @@ def symmetric_matrix(matrix, entries, *, exact=True):
     matrix : ndarray or csr_array of shape (n, n)
         Not written to. Where only one direction of a dense matrix is finite, it alone counts.
     entries : str
-        What the entries are, a plural.
+        Plural noun for the entries, for the message.
     exact : bool, default=True
-        Whether differences of rounding are averaged, too. If not, a dense matrix that has no others
-        is returned as it is, which saves a copy.
+        Whether rounding differences are averaged as well. If not, a dense matrix without larger
+        differences is returned as it is, which saves a copy.
 
     Returns
     -------
     matrix : ndarray or csr_array of shape (n, n)
-        An array of its own if it is sparse; if dense, possibly the caller's.
+        A new array if it is sparse; a dense one may be the caller's.
 
     Warns
     -----
@@ -56,12 +56,12 @@ def symmetric_matrix(matrix, entries, *, exact=True):
 
 
 def warn_of_asymmetry(entries, gap, largest):
-    """Whether a difference between two directions is more than rounding; if so, with a warning.
+    """Warn if two directions differ by more than rounding, and say whether they do.
 
     Parameters
     ----------
     entries : str
-        What the entries are, a plural.
+        Plural noun for the entries, for the message.
     gap, largest : float
         Size of the largest difference, and of the largest entry.
     """

@@ -79,7 +79,7 @@ def _called(function: Callable[..., Any], names: str, *arguments: Tensor) -> Any
             "operations, such as torch.log1p(d) for np.log1p(d)."
         ) from error
     except (TypeError, ValueError) as error:
-        # What a function of the user's raises in its own lines is left as it is.
+        # Errors raised inside the user's own function pass through unchanged.
         if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
             raise
         raise TypeError(

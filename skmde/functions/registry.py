@@ -1,4 +1,4 @@
-"""The built-in distortion functions by name, and what a user may give in place of an instance."""
+"""The built-in distortion functions by name, and what may be passed instead of an instance."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def resolve_penalty(penalty: Any) -> Penalty:
     ValueError
         If the name is unknown or a parameter is out of range.
     TypeError
-        If it is a class, a loss, or nothing that can be called.
+        If it is a class, a loss, or not callable.
 
     Examples
     --------

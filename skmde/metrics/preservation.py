@@ -75,7 +75,7 @@ def neighborhood_recall(
     rows = _sample(len(embedding), sample, random_state)
     true = _neighbors(_floats(X, metric), rows, n_neighbors, metric)
     found = _neighbors(_floats(embedding, "euclidean"), rows, n_neighbors, "euclidean")
-    # -1, a neighbour that a sparse matrix does not know, is among nobody's neighbours.
+    # -1 marks a missing neighbour of a sparse matrix; it matches no item.
     hits = sum(np.isin(a, b).sum() for a, b in zip(true, found, strict=True))
     if not (true >= 0).any():
         raise ValueError("X stores no neighbour of any item; the recall is undefined.")
@@ -285,7 +285,7 @@ def _sample(n_items, sample, random_state, at_most=False):
         return np.arange(n_items)
     if sample < 1:
         raise ValueError(f"sample={sample}: look at 1 item or more, or pass None for all.")
-    # More than there are means all: figures for large data keep their names on small data.
+    # More than there are means all, so small data can be asked for the same figures.
     sample = min(sample, n_items)
     return np.sort(check_random_state(random_state).choice(n_items, sample, replace=False))
 
