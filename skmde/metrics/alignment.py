@@ -1,8 +1,8 @@
 """Rigid motions of an embedding, and the closest one to another embedding.
 
 Rotations, reflections and (unless anchored) shifts do not change the average distortion, so two
-embeddings are compared after the best of them. With both centred, M = target^T X = U S V^T and
-Q = V U^T, the rows of X Q are closest to those of the target: orthogonal Procrustes (monograph, section
+embeddings are compared after the best of them. With both centred, M = target^T X = U S V^T and Q =
+V U^T, the rows of X Q are closest to those of the target: orthogonal Procrustes (monograph, section
 2.4.5, "Comparing embeddings", where X is the target and X tilde the embedding that is turned).
 
 Everything is in units of the embedding; angles are in degrees.
