@@ -136,11 +136,11 @@ class _Array(Sphere):
         (_OtherSet, "not the derivative of project"),
         (_InPlace, r"project\(Z\) changed Z"),
         (_InPlaceTangent, "project_tangent changed X or Z"),
-        (_OneType, r"float64; it must have those asked for, \(8, 3\) and torch.float32"),
+        (_OneType, r"float64; it must have shape \(8, 3\) and torch.float32"),
         (_Infeasible, "initialize must give a feasible X"),
         (_Violated, r"violation\(project\(Z\)\) is 1"),
         (_NotFinite, "not finite"),
-        (_Array, "is no tensor: ndarray"),
+        (_Array, "is not a tensor: ndarray"),
     ],
 )
 def test_checker_finds_the_mistake(kind, message):
