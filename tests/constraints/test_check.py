@@ -257,7 +257,7 @@ def _with(kind, **attributes):
     [
         (_with(Whitened, is_free=True), "is_free promises"),
         (_with(Sphere, fixes_position=False), "fixes_position = False promises"),
-        (_with(Whitened, natural_length=lambda self, n, m: 1.0), r"natural_length, 1, .* has 2\.6"),
+        (_with(Whitened, natural_length=lambda self, n, m: 1.0), r"natural_length, 1, .* is 2\.6"),
         (_with(Sphere, finish=lambda self, X: 2 * X), r"finish\(X\) must not move"),
         (_with(FirstAtOrigin, fixed_items=np.array([1])), r"X\[fixed_items\] must be"),
         (_with(FirstAtOrigin, fixed_items=np.array([0, 0])), "distinct and ascending"),
