@@ -1,1 +1,1 @@
-"""What every layer may use and what knows no embedding: threads, devices, input checks."""
+"""Utilities for all layers that do not depend on embeddings: threads, devices, input checks."""

@@ -10,18 +10,18 @@ import torch
 
 
 def resolve_device(device: str | torch.device | None) -> torch.device:
-    """The device that a ``device`` parameter names.
+    """Convert a ``device`` parameter to a torch device.
 
     Parameters
     ----------
     device : None, str or torch.device
-        None means the CPU. "auto" means a CUDA GPU if there is one, else the CPU. Anything else
-        is torch's name of a device, such as "cpu", "cuda" or "cuda:1".
+        None means the CPU. "auto" means a CUDA GPU if there is one, else the CPU. Other strings
+        are torch's device names, such as "cpu", "cuda" or "cuda:1".
 
     Raises
     ------
     ValueError
-        If the name means nothing to torch or the device is not there.
+        If torch does not know the name or the device is not available.
     """
     if device is None:
         return torch.device("cpu")
@@ -43,12 +43,14 @@ def resolve_device(device: str | torch.device | None) -> torch.device:
 
 
 def is_cpu(where: torch.Tensor | torch.device) -> bool:
-    """Whether a tensor, or a device, is the host's. The only place that asks for a device's type.
+    """Whether a tensor is on the CPU, or a device is the CPU.
+
+    No other function reads a device's type.
 
     Parameters
     ----------
     where : torch.Tensor or torch.device
-        The tensor, or the device.
+        The tensor or the device.
 
     Returns
     -------
@@ -61,7 +63,10 @@ def is_cpu(where: torch.Tensor | torch.device) -> bool:
 
 @contextlib.contextmanager
 def cpu_by_default() -> Iterator[None]:
-    """Keep ``torch.set_default_device`` out of computations that name their device themselves."""
+    """Make the CPU torch's default device, whatever ``torch.set_default_device`` has set.
+
+    For computations that name the device of each tensor where it is not the CPU.
+    """
     if is_cpu(torch.empty(0)):
         yield
         return
@@ -70,7 +75,7 @@ def cpu_by_default() -> Iterator[None]:
 
 
 def available_devices() -> list[str]:
-    """Names of the devices that this machine has and that can compute in float64."""
+    """Names of this machine's devices that can compute in float64."""
     return ["cpu"] + [f"cuda:{k}" for k in range(torch.cuda.device_count())]
 
 
@@ -82,10 +87,11 @@ def _message(device: object) -> str:
 
 
 def physical_memory() -> float:
-    """Bytes of memory that this machine has; infinite where the system does not say."""
-    # Systems grant more memory than there is and end the process that uses it: there is no
-    # MemoryError, and all that was computed is lost. Held by `test_row_55_an_error_up_front`
-    # (tests/test_faults.py) and `test_matrices_that_would_not_fit_in_memory_are_refused`
+    """Size of this machine's memory in bytes; infinity if the system does not report it."""
+    # Operating systems grant more memory than the machine has and kill the process that uses it.
+    # Python then raises no MemoryError, and all results are lost. Tested by
+    # `test_row_55_an_error_up_front` (tests/test_faults.py) and
+    # `test_matrices_that_would_not_fit_in_memory_are_refused`
     # (tests/estimators/test_quadratic_faults.py).
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,12 +1,12 @@
 """Compilation of the project's CPU kernels: one decorator, one policy.
 
-Every kernel releases the GIL, so that pieces of work run on plain threads, and is cached on
-disk, so that only the first process ever compiles. Where no cache can be written or read (a
-read-only installation, a sandbox, a full disk) the kernel is compiled in memory instead.
+Every kernel releases the GIL, so that plain threads can run it in parallel. It is cached on disk,
+so that only the first process compiles it. If the cache cannot be written or read (a read-only
+installation, a sandbox, a full disk), the kernel is compiled in memory instead.
 
-``fastmath=True`` is never used: it also promises that no NaN or infinity occurs, and the
-compiler then deletes the checks for them. `REASSOCIATE` names the flags that let a sum be
-vectorised and leaves NaN and infinity alone.
+``fastmath=True`` is never used: it also lets the compiler assume that no NaN or infinity occurs
+and delete the checks for them. `REASSOCIATE` lists the flags that allow the compiler to vectorise
+a sum but keep NaN and infinity intact.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 REASSOCIATE = {"contract", "reassoc", "arcp", "nsz"}
 CONTRACT = {"contract", "nsz"}
 
-# What numba compiles into the code by value.
+# Types of global variables whose values numba compiles into the machine code.
 _CONSTANTS = (bool, int, float, complex, str, bytes, tuple, np.generic)
 
 _UNREADABLE = (OSError, EOFError, ValueError, pickle.PickleError)
 
 
 def jit(**options: Any) -> Callable[[_F], _F]:
-    """Compile a function with numba: no GIL, and cached on disk where that is possible.
+    """Compile a function with numba, without the GIL and with a cache on disk where possible.
 
     Parameters
     ----------
@@ -50,14 +50,15 @@ def jit(**options: Any) -> Callable[[_F], _F]:
     """
     options.setdefault("nogil", True)
     options.setdefault("error_model", "numpy")
-    # Machine code that calls a helper is linked, when it is loaded, to any copy of it, and copies
-    # are optimised differently: only inlined helpers give the same bits in every process.
+    # Several copies of a helper function may exist, each optimised differently. When machine code
+    # is loaded, it is linked to any of them. Only inlined helpers give the same bits in every
+    # process.
     options.setdefault("forceinline", True)
 
     def decorate(function: _F) -> _F:
         dispatcher = numba.njit(**options)(function)
         # RuntimeError: numba found no folder for a cache. OSError: a source file cannot be read, so
-        # nobody could say when an entry is stale. AttributeError: a numba to come.
+        # a stale entry could not be recognised. AttributeError: a future version of numba.
         with contextlib.suppress(RuntimeError, OSError, AttributeError):
             dispatcher._cache = _Cache(function)
         return dispatcher
@@ -68,17 +69,18 @@ def jit(**options: Any) -> Callable[[_F], _F]:
 class _Cache(FunctionCache):
     """numba's cache on disk, with two differences.
 
-    A fault of the disk is not one of the program: what cannot be read is compiled, and what
-    cannot be written is forgotten. And an entry goes stale when *any* file or constant that its
-    machine code came from changes; numba looks at the file of the outermost function only.
+    A disk error does not stop the program: a kernel that cannot be read is compiled, and one that
+    cannot be written is not cached. And an entry becomes stale when *any* file or constant that
+    its machine code depends on changes; numba checks the file of the outermost function only.
     """
 
-    # Each private part of numba is held by tests of tests/_utils/test_jit.py:
+    # Tests in tests/_utils/test_jit.py cover each private part of numba that is used here:
     # - `_source_stamp`: test_kernel_is_compiled_anew_when_a_file_that_it_calls_into_changes and
-    #   test_kernel_is_compiled_anew_when_a_constant_changes, which would run old code;
-    # - `load_overload`: test_broken_cache_files_are_compiled_over, where numba raises;
-    # - `save_overload`: test_kernels_run_when_the_cache_folder_vanishes_after_import, where it does
-    #   too; and test_caches_on_a_disk_that_takes_nothing (tests/test_fault_injection.py).
+    #   test_kernel_is_compiled_anew_when_a_constant_changes; numba alone would run the old code;
+    # - `load_overload`: test_broken_cache_files_are_compiled_over; numba alone raises an error;
+    # - `save_overload`: test_kernels_run_when_the_cache_folder_vanishes_after_import, and
+    #   test_caches_on_a_disk_that_takes_nothing (tests/test_fault_injection.py); numba alone
+    #   raises an error.
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
@@ -89,7 +91,7 @@ class _Cache(FunctionCache):
             return super().load_overload(*args)
         except _UNREADABLE:
             with contextlib.suppress(OSError):
-                self.flush()  # or nothing could ever be saved over a broken index
+                self.flush()  # numba cannot save over a broken index
             return None
 
     def save_overload(self, *args: Any) -> None:
@@ -98,7 +100,7 @@ class _Cache(FunctionCache):
 
 
 def _stamp(function: Callable[..., Any]) -> str:
-    """Digest of all that a kernel's machine code comes from: source files, and constants by value.
+    """Digest of the source files and the constants that a kernel's machine code depends on.
 
     Raises
     ------
@@ -111,7 +113,7 @@ def _stamp(function: Callable[..., Any]) -> str:
 
 
 def _collect(function: Any, found: set[str], seen: set[int]) -> None:
-    function = getattr(function, "py_func", function)  # of a dispatcher
+    function = getattr(function, "py_func", function)  # a dispatcher's Python function
     code = getattr(function, "__code__", None)
     if code is None or id(code) in seen:
         return

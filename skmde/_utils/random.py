@@ -1,4 +1,4 @@
-"""Random draws from private generators: the global states of numpy and torch are never used."""
+"""Random draws from private generators. The global states of numpy and torch are never used."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from skmde._utils.jit import jit
 
 __all__ = ["GOLDEN", "distinct_integers", "private_generator", "splitmix64"]
 
-_DRAWS = 1 << 18  # random numbers sorted at once
+_DRAWS = 1 << 18  # random numbers that are sorted at once
 
 
 def private_generator(random_state):
-    """A generator of one's own.
+    """Random generator for a ``random_state`` parameter.
 
     Parameters
     ----------
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None
-        An int gives the same generator each time; None a different one each time. A
-        `RandomState` seeds the generator with one draw; a `Generator` is used as it is.
+        An int gives the same generator each time, None a different one each time. A
+        `RandomState` seeds a new generator with one draw. A `Generator` is returned unchanged.
 
     Returns
     -------
@@ -38,11 +38,12 @@ def private_generator(random_state):
 
 
 def distinct_integers(total, count, rng):
-    """`count` different integers below `total`, uniformly at random, sorted.
+    """Sample `count` distinct integers from ``range(total)`` uniformly; return them sorted.
 
-    Integers are drawn independently, a few more different ones than wanted, and the surplus is
-    dropped: all integers are alike to this procedure, so all sets of `count` are equally likely.
-    Drawing from one stretch after the other, as many as chance would put into each, is the same.
+    Integers are drawn independently, so that a few more distinct ones than needed result. The
+    surplus is dropped at random. The procedure treats all integers alike, so all sets of `count`
+    integers are equally likely. To sort short arrays only, the range is cut into stretches. The
+    number of draws in each stretch is multinomial, which leaves the distribution unchanged.
     """
     if 2 * count > total:
         keep = np.ones(total, bool)
@@ -54,7 +55,7 @@ def distinct_integers(total, count, rng):
     bounds = np.array([total * k // n_stretches for k in range(n_stretches + 1)])
     drawn = np.empty(n_draws, np.int64)
     n_drawn = 0
-    while n_drawn < count:  # short of it by chance: all anew, or the set would not be uniform
+    while n_drawn < count:  # too few: draw all again, since adding to them is not uniform
         n_drawn = 0
         shares = rng.multinomial(n_draws, np.diff(bounds) / total)
         for low, high, share in zip(bounds[:-1], bounds[1:], shares, strict=True):
@@ -67,7 +68,7 @@ def distinct_integers(total, count, rng):
     return drawn[:n_drawn][keep]
 
 
-# The step between the states of splitmix64: 2**64 / the golden ratio.
+# Increment between successive states of splitmix64: 2**64 / the golden ratio.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -75,7 +76,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 def splitmix64(z):
     """The finaliser of splitmix64 (Steele, Lea and Flood, 2014), for kernels.
 
-    A bijection of uint64 in which each bit of `z` changes half of the bits.
+    It is a bijection of uint64. Flipping one bit of `z` flips about half of the result's bits.
     """
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""Arguments that other programs have: an error that names ours."""
+"""Errors for keyword arguments of other libraries: they name the corresponding parameter here."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ R = TypeVar("R")
 def suggest_renamed(
     ours: Mapping[str, Sequence[str]], needless: Mapping[str, str] | None = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Make a method answer an argument of another program with the name of ours.
+    """Decorate a method so that its error for an unknown argument suggests the right parameter.
 
-    The method's signature stays what it is.
+    The method's signature does not change.
 
     Parameters
     ----------
     ours : mapping from str to sequence of str
-        The parameters that do what one of another program does; those that the method has are
-        named.
+        For each argument of another library, the parameters with the same effect. The error
+        names those that the method has.
     needless : mapping from str to str
-        Why there is none.
+        For each argument of another library that has no counterpart, the reason.
     """
     reasons = needless or {}
 

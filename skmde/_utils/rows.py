@@ -1,10 +1,10 @@
-"""Unseen rows, a block at a time: memory does not grow with their number."""
+"""Iteration over unseen rows in blocks, so that memory does not grow with their number."""
 
 from __future__ import annotations
 
 import scipy.sparse as sp
 
-_ENTRIES = 1 << 22  # of a block's table of distances
+_ENTRIES = 1 << 22  # entries of the table of distances from a block to the training samples
 _FEWEST_ROWS = 64
 
 
@@ -14,19 +14,19 @@ def count_rows(X):
 
 
 def blocks_of_rows(X, n_columns):
-    """X in blocks of rows, of which a table with so many columns takes little memory.
+    """Cut X into blocks of rows whose tables with `n_columns` columns need little memory.
 
     Parameters
     ----------
     X : ndarray, sparse matrix, or pair of ndarray
-        Rows; of a pair, in both.
+        The rows. Both arrays of a pair are cut.
     n_columns : int
         Number of training samples that each row is compared with.
 
     Yields
     ------
     block : same type as X
-        A csr_array or csr_matrix where X is sparse and there is more than one.
+        If X is sparse and there are several blocks, each is a csr_array or csr_matrix.
     """
     n_rows = count_rows(X)
     size = max(_FEWEST_ROWS, _ENTRIES // n_columns)

@@ -1,4 +1,4 @@
-"""The versions of everything that decides skmde's numbers, for bug reports."""
+"""The versions of all packages that may influence skmde's results, for bug reports."""
 
 import importlib.metadata
 import platform
@@ -26,7 +26,7 @@ _DISTRIBUTIONS = (
 
 def _version(distribution: str) -> str:
     if distribution == "skmde":
-        return skmde.__version__  # also from a clone that is not installed
+        return skmde.__version__  # works for a clone that is not installed, too
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""The only file that touches scikit-learn's private parts, or asks which version it is."""
+"""The only file that uses scikit-learn's private API or depends on its version."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ try:
 except ImportError:  # before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Estimators take no callbacks of scikit-learn's."""
+        """Empty: scikit-learn before 1.9 has no callbacks."""
 
 
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -45,20 +45,21 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def fit_context(method: Method) -> Method:
-    """scikit-learn's check of parameters around `fit`.
+    """Decorate `fit` with scikit-learn's check of parameters.
 
-    Parameter objects inside an estimator (penalties, constraints) check themselves when used.
+    Objects passed as parameters (penalties, constraints) check themselves when they are used.
     """
     checked: Method = _fit_context(prefer_skip_nested_validation=True)(method)
     return checked
 
 
 def weighted_fit_context(method: Method) -> Method:
-    """`fit_context` for a `fit` that takes a sample of weight 2 for something else than two copies.
+    """`fit_context` for a `fit` in which a sample of weight 2 is not the same as two copies of it.
 
-    ``check_estimator`` requires that the two are the same if the signature of an instance's `fit`
-    names `sample_weight`, and no tag tells it otherwise. So the class's `fit` names the argument,
-    for readers and for metadata routing; an instance's takes it among further keywords.
+    If the signature of an instance's `fit` names `sample_weight`, ``check_estimator`` requires
+    that the two are the same, and no tag switches this off. So the `fit` of the class names the
+    argument, for readers and for metadata routing. The `fit` of an instance accepts it as one of
+    its further keyword arguments.
     """
     return cast(Method, _WeightedFit(method))
 
@@ -77,24 +78,24 @@ class _WeightedFit:
         return self._of_class if instance is None else MethodType(self._of_instance, instance)
 
 
-# What `_init_callback_context` sets on an estimator; `_fit_context` looks for both after the fit
-# and takes the callbacks down.
+# Attributes that `_init_callback_context` sets on an estimator. After the fit, `_fit_context`
+# reads both and tears the callbacks down.
 _FIT_TASK = "_callback_fit_ctx"
 _OF_RUNNING_FIT = (_FIT_TASK, "_skl_callbacks_to_teardown")
 
 
 def has_callbacks(estimator: Any) -> bool:
-    """Whether `set_callbacks` gave the estimator any."""
+    """Whether the estimator has callbacks, set by `set_callbacks`."""
     return bool(getattr(estimator, "_skl_callbacks", None))
 
 
 def end_fit_task(estimator: Any) -> None:
-    """Tell the callbacks, if there are any, that the fit has come to its end."""
+    """Notify the callbacks, if there are any, that the fit has ended."""
     task = getattr(estimator, _FIT_TASK, None)
     if task is not None:
         task.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={})
 
 
 def callbacks_of_running_fit(estimator: Any) -> dict[str, Any]:
-    """The attributes, by name, that scikit-learn needs to take callbacks down after a fit."""
+    """The attributes, by name, that scikit-learn needs to tear down callbacks after a fit."""
     return {name: vars(estimator)[name] for name in _OF_RUNNING_FIT if name in vars(estimator)}

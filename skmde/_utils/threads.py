@@ -1,12 +1,12 @@
-"""The threads that share the work of compiled loops.
+"""The threads that run compiled loops in parallel.
 
-Work is cut into a fixed number of pieces by its caller, and the pieces' results are put
-together in order, so neither the number of threads nor their timing can change a bit of the
-outcome. Kernels release the GIL; plain threads are enough. There is no threading layer that
-two callers could clash in, and a forked child starts a pool of its own.
+The caller cuts the work into a fixed number of pieces, and their results are combined in order.
+So neither the number of threads nor their timing changes a bit of the result. Kernels release the
+GIL, so plain threads suffice. Callers share no threading layer in which they could conflict, and
+a forked child starts a new pool.
 
-The number of threads is torch's (``torch.get_num_threads()``), which joblib limits inside its
-workers; nothing here changes any global setting, except in a child forked after a computation.
+The number of threads is torch's (``torch.get_num_threads()``), which joblib limits in its
+workers. Nothing here changes a global setting, except in a child forked after a computation.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _computed = False
 
 
 def _forget_threads() -> None:
-    # a forked child has none of its parent's threads, and may have inherited a held lock
+    # a forked child has none of its parent's threads, and the lock that it inherits may be held
     global _pool, _lock
     _pool = None
     _lock = threading.Lock()
     if _computed:
-        # OpenMP would wait for ever for the threads that torch used in the parent: as torch's own
-        # data loaders do, let torch compute on one thread in the child
+        # OpenMP would wait forever for the threads that torch used in the parent. So torch uses
+        # one thread in the child, as in torch's own data loaders.
         torch.set_num_threads(1)
 
 
@@ -50,13 +50,14 @@ def _get_pool() -> ThreadPoolExecutor:
 
 
 def count_threads(n_jobs: int | None = None) -> int:
-    """Number of threads for compiled kernels: torch's, or fewer if `n_jobs` says so.
+    """Number of threads for compiled kernels.
 
     Parameters
     ----------
     n_jobs : int or None
-        None means torch's number. A positive integer is an upper limit. Negative integers
-        count from the number of processors, as in joblib: -1 is all of them, -2 all but one.
+        None means torch's number of threads. A positive integer is the number itself. Negative
+        integers count from the number of processors, as in joblib: -1 is all of them, -2 all but
+        one.
 
     Raises
     ------
@@ -82,8 +83,8 @@ def even_pieces(start: int, stop: int, count: int) -> list[tuple[int, int]]:
 def run_pieces(function: Callable[..., Any], pieces: list[Any], n_threads: int) -> list[Any]:
     """Return ``[function(*piece) for piece in pieces]``, computed by several threads.
 
-    The calling thread takes its share, so one thread costs no hand-over, and progress never
-    depends on the pool being free.
+    The calling thread also computes pieces. So one thread needs no pool, and the work proceeds
+    even if all threads of the pool are busy.
     """
     if n_threads <= 1 or len(pieces) <= 1:
         return [function(*piece) for piece in pieces]
@@ -101,7 +102,7 @@ def run_pieces(function: Callable[..., Any], pieces: list[Any], n_threads: int) 
     try:
         work()
     except BaseException:
-        for _ in numbers:  # after an error or Ctrl-C nobody begins another piece
+        for _ in numbers:  # after an error or Ctrl-C, no thread starts another piece
             pass
         raise
     finally:
@@ -119,11 +120,11 @@ def run_rows(
     Parameters
     ----------
     function : callable
-        Works on rows ``start`` to ``stop`` and writes its results into arrays of its own.
+        Processes the rows ``start:stop`` and stores its results itself.
     n_rows : int
-        Number of rows in all.
+        Total number of rows.
     size : int
-        Rows in one piece.
+        Number of rows in a piece.
     n_jobs : int or None
         As for `count_threads`.
     """

@@ -1,7 +1,8 @@
-"""Warnings that name the line of the user's own call.
+"""Warnings that point to the line of the user's own code.
 
-``warnings.warn`` counts frames, and their number differs between ``fit``, ``fit_transform`` and
-``Pipeline.fit``, and changes with every decorator. Here frames are told by their modules.
+``warnings.warn`` counts stack frames. Their number differs between ``fit``, ``fit_transform`` and
+``Pipeline.fit``, and changes with every decorator. Here, a frame's module decides whether it is
+the user's.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import sys
 import warnings
 from types import FrameType
 
-# Between the user's call and the warning: this package, those that call its estimators, and the
-# standard library's wrappers, threads and unpicklers.
+# Packages whose frames may lie between the user's call and the warning: this one, those that call
+# its estimators, and the standard library's wrappers, threads and unpicklers.
 _PASSED = frozenset(
     "skmde sklearn joblib torch skops contextlib functools threading concurrent multiprocessing "
     "copy pickle".split()
@@ -19,10 +20,10 @@ _PASSED = frozenset(
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning at the innermost frame that is the user's.
+    """Issue a warning at the innermost frame of the user's code.
 
     Filters by module and the rule "once per location" apply to that frame's module and line, as
-    with :func:`warnings.warn`. In a thread or process that has no frame of the user's, the warning
+    with :func:`warnings.warn`. If a thread or process has no frame of the user's code, the warning
     names the line that calls this function.
 
     Parameters
@@ -47,5 +48,5 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 def _is_passed(frame: FrameType) -> bool:
     package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    # an example in a docstring runs under the name of its module
+    # a doctest runs under the name of its module, but is the user's code
     return package in _PASSED and not frame.f_code.co_filename.startswith("<doctest")

@@ -1,8 +1,8 @@
-"""Processes of joblib's that work for this one: they are to end when it does.
+"""Worker processes of joblib end when their parent process ends.
 
 If a process is killed, loky's workers wait for their next task until they time out, after minutes.
-One that was told whose child it is looks every second whether it still is. Held by
-`test_a_signal_during_a_fit_leaves_no_process_behind` (tests/test_fault_injection.py).
+A worker that has called `end_with` checks every second whether its parent is still alive. Tested
+by `test_a_signal_during_a_fit_leaves_no_process_behind` (tests/test_fault_injection.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ _EVERY = 1.0  # seconds
 
 
 def end_with(process):
-    """In a child of the process of this number: end when that does. Elsewhere: nothing."""
+    """Make this process end when its parent, with the given id, ends.
+
+    It does nothing if this process is not a child of the given one.
+    """
     if os.getppid() != process or any(thread.name == _NAME for thread in threading.enumerate()):
         return
     threading.Thread(target=_watch, args=(process,), name=_NAME, daemon=True).start()

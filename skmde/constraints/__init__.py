@@ -1,11 +1,11 @@
-"""Constraint sets: where an embedding may lie, and the two projections that the solver needs.
+"""Constraint sets: the feasible embeddings, and the two projections that the solver needs.
 
-With X the embedding, n items by m components (monograph, sections "Constraints", "Stationarity
-conditions" and "Projection onto constraints"):
+X is the embedding, with n items (rows) and m components (columns). See the monograph, sections
+"Constraints", "Stationarity conditions" and "Projection onto constraints":
 
     set            feasible X                    project(Z)                 project_tangent(X, Z)
-    Centered       X^T 1 = 0                     Z less its column means    Z
-    Anchored       x_i given for i in K          Z with those rows put in   Z with those rows 0
+    Centered       X^T 1 = 0                     Z minus its column means   Z
+    Anchored       x_i given for i in K          Z with these rows set      Z with these rows 0
     Standardized   X^T 1 = 0, X^T X / n = I      sqrt(n) U V^T              Z - X (Z^T X) / n
 
 The solver stops when the projected gradient, project_tangent(X, grad E(X)), vanishes.

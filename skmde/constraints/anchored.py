@@ -17,7 +17,7 @@ Tensor = torch.Tensor
 class Anchored(Constraint):
     """Embeddings in which some items have given coordinates.
 
-    Treat an instance as immutable once it is in use: it keeps its arrays as tensors.
+    Do not modify the arrays in place after the first use: an instance caches them as tensors.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class Anchored(Constraint):
     Raises
     ------
     ValueError
-        When used, not when constructed: if the anchors are not indices of items, an item has two
-        coordinates, or a value is not finite.
+        If the anchors are not indices of items, an item is given two different coordinates, or a
+        value is not finite. The error is raised at the first use, not by the constructor.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Anchored(Constraint):
         dtype: torch.dtype,
         device: torch.device | str,
     ) -> Tensor:
-        # About the anchors, and as spread as they are.
+        # A normal sample with the mean and the spread of the anchors.
         self.validate(n_items, n_components)
         _, values = self._arrays()
         center = values.mean(axis=0)
@@ -98,13 +98,13 @@ class Anchored(Constraint):
         if values.shape[1] != n_components:
             raise ValueError(
                 f"The anchors' values have {values.shape[1]} columns, but the embedding has "
-                f"{n_components} components: give each anchor one value a component."
+                f"{n_components} components: give each anchor one value per component."
             )
 
     def restricted(self, items: Any) -> Anchored:
         index, values = self._arrays()
         inside = np.isin(index, items)
-        restricted = copy.copy(self)  # also a subclass with more parameters
+        restricted = copy.copy(self)  # a copy keeps further parameters of a subclass
         restricted.anchors = np.searchsorted(items, index[inside])
         restricted.values = values[inside]
         return restricted
@@ -122,7 +122,7 @@ class Anchored(Constraint):
         return self._cached()["arrays"]
 
     def _tensors(self, like: Tensor) -> tuple[Tensor, Tensor]:
-        """The same as tensors of the type and on the device of an embedding."""
+        """The same arrays as tensors with the dtype and device of `like`."""
         self.validate(*like.shape)
         cache = self._cached()
         key = (like.device, like.dtype)
@@ -135,7 +135,8 @@ class Anchored(Constraint):
         return cache[key]
 
     def _cached(self) -> dict[Any, Any]:
-        # The solver asks in every iteration. A parameter that was set anew is another object.
+        # The solver needs the arrays in every iteration. If a parameter has been set since, it is
+        # another object.
         cache: dict[Any, Any] | None = self.__dict__.get("_cache")
         source = (self.anchors, self.values)
         if cache is None or any(a is not b for a, b in zip(cache["source"], source, strict=True)):
@@ -166,7 +167,7 @@ def _anchor_arrays(anchors: Any, values: Any) -> tuple[Any, Any]:
         raise ValueError(
             f"The value of anchor {index[row]} is {coordinates[row].tolist()}: values must be "
             "finite. "
-            "Leave an item out of the anchors if its place is not known."
+            "Leave an item out of the anchors if its coordinates are not known."
         )
     if index.min() < 0:
         raise ValueError(f"An anchor is item {index.min()}: anchors must be 0 or more.")

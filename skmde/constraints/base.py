@@ -1,7 +1,7 @@
-"""Base class of constraint sets, and what its subclasses share.
+"""Base class of constraint sets, and helpers of its subclasses.
 
-Tensors keep their dtype and device, and no argument is written to. The set and every embedding
-are in the units of the embedding.
+Results have the dtype and device of the arguments, and no argument is modified. All lengths are
+in units of the embedding.
 """
 
 from __future__ import annotations
@@ -19,29 +19,31 @@ Tensor = torch.Tensor
 class Constraint(BaseEstimator):
     """Base class of constraint sets.
 
-    A subclass must define `project` and `project_tangent`; everything else has a default built on
-    them. Its constructor only stores its arguments, under their own names, so that it can be
-    cloned and searched over. :func:`skmde.constraints.check_constraint` tests the mathematics.
+    A subclass must define `project` and `project_tangent`. All other methods have defaults based
+    on these two. Its constructor only stores its arguments under their own names, so that the
+    constraint can be cloned and its parameters can be searched over.
+    :func:`skmde.constraints.check_constraint` tests the mathematics.
 
     Attributes
     ----------
     needs_projection : bool
-        Whether a step along tangents leaves the set, so that the solver has to project after it.
+        Whether a step along a tangent leaves the set, so that the solver has to project after it.
     is_free : bool
-        Whether the set holds every embedding of mean 0. An estimator then chooses the unit that it
-        solves in, moves parts that no pair joins, and needs forces that keep the items apart.
+        Whether the set contains every embedding of mean 0. An estimator then chooses the unit in
+        which it solves and arranges the connected components, and it requires forces that keep
+        the items apart.
     fixes_unit : bool
-        Whether all embeddings of the set have the same root mean square of all pairs' distances,
-        which `natural_length` returns. Original distances are then scaled to this length.
+        Whether the root mean square of the distances of all pairs is the same in all embeddings of
+        the set. `natural_length` returns it, and original distances are scaled to it.
     fixes_position : bool
-        Whether an embedding of the set may leave it when its mean is subtracted. If False, an
-        estimator subtracts the mean of a starting point, and scales it if its size is far off.
+        Whether an embedding may leave the set when its mean is subtracted. If False, an estimator
+        subtracts the mean of a starting point, and rescales it if its size is far off.
 
     See Also
     --------
     Centered : Mean 0.
     Standardized : Mean 0, uncorrelated columns of unit variance.
-    Anchored : Some items in given coordinates.
+    Anchored : Given coordinates for some items.
 
     References
     ----------
@@ -67,7 +69,7 @@ class Constraint(BaseEstimator):
     >>> check_constraint(sphere, n_items=10, n_components=3)
     """
 
-    # The defaults promise nothing, so that they hold for any set.
+    # These defaults are correct for any set, since they make no assumption about it.
     needs_projection: bool = True
     is_free: bool = False
     fixes_unit: bool = False
@@ -75,20 +77,20 @@ class Constraint(BaseEstimator):
 
     @property
     def name(self) -> str:
-        """Name of the set in messages and results: the class's, in lower case."""
+        """Name of the set in messages and results: the name of the class in lower case."""
         return type(self).__name__.lower()
 
     @property
     def fixed_items(self) -> Any:
-        """Items whose coordinates the set gives: distinct indices in ascending order; (n_fixed,).
+        """Items with given coordinates: distinct indices, ascending, of shape (n_fixed,).
 
-        An estimator embeds them whatever they weigh.
+        An estimator embeds these items whatever their sample weights.
         """
         return np.empty(0, dtype=np.int64)
 
     @property
     def fixed_coordinates(self) -> Any:
-        """Their coordinates, float64: shape (n_fixed, n_components)."""
+        """Coordinates of the fixed items: float64, shape (n_fixed, n_components)."""
         return np.empty((0, 0))
 
     def project(self, Z: Tensor) -> Tensor:
@@ -102,7 +104,7 @@ class Constraint(BaseEstimator):
         Returns
         -------
         torch.Tensor of shape (n_items, n_components)
-            A feasible X that minimises the Frobenius norm of X - Z.
+            The feasible X that minimises the Frobenius norm of X - Z, or one of them.
         """
         raise NotImplementedError(f"{type(self).__name__} must define project(Z).")
 
@@ -138,16 +140,16 @@ class Constraint(BaseEstimator):
         n_items, n_components : int
             Shape of the embedding.
         generator : numpy.random.Generator
-            Source of the random numbers: the same on every device.
+            Source of the random numbers, which are the same on every device.
         dtype : torch.dtype
-            Type of the embedding.
+            Dtype of the embedding.
         device : torch.device or str
-            Where to put it.
+            Device of the embedding.
 
         Returns
         -------
         torch.Tensor of shape (n_items, n_components)
-            The projection of standard normal numbers.
+            The default is the projection of standard normal numbers.
         """
         return self.project(normal(n_items, n_components, generator, dtype, device))
 
@@ -168,7 +170,7 @@ class Constraint(BaseEstimator):
         return ratio(float((X - closest).norm()), float(closest.norm()))
 
     def validate(self, n_items: int, n_components: int) -> None:
-        """Check that the set has a point of this shape.
+        """Check that the set contains an embedding of this shape.
 
         Parameters
         ----------
@@ -178,11 +180,11 @@ class Constraint(BaseEstimator):
         Raises
         ------
         ValueError
-            If it has none, or if a parameter is wrong. The default accepts any shape.
+            If it contains none, or if a parameter is invalid. The default accepts any shape.
         """
 
     def natural_length(self, n_items: int, n_components: int) -> float:
-        """Root mean square of all pairs' distances, for a set with `fixes_unit`.
+        """Root mean square of the distances of all pairs, for a set with `fixes_unit`.
 
         Parameters
         ----------
@@ -192,7 +194,7 @@ class Constraint(BaseEstimator):
         Returns
         -------
         float
-            The same for every embedding of the set.
+            The value, which is the same for every embedding of the set.
 
         Raises
         ------
@@ -205,7 +207,7 @@ class Constraint(BaseEstimator):
         )
 
     def restricted(self, items: Any) -> Constraint:
-        """The constraint on some of the items, which are embedded without the others.
+        """The same constraint for a subset of the items, embedded without the others.
 
         Parameters
         ----------
@@ -215,13 +217,13 @@ class Constraint(BaseEstimator):
         Returns
         -------
         Constraint
-            The set for items ``0, ..., n_some - 1``. The default is this set, as is right where
-            no item is named.
+            The constraint for the items of the subset, renumbered ``0, ..., n_some - 1``. The
+            default is this constraint itself, which is correct if it refers to no single items.
         """
         return self
 
     def finish(self, X: Tensor) -> Tensor:
-        """What the set does to a solution that was computed in float32.
+        """Correct a solution that was computed in float32.
 
         Parameters
         ----------
@@ -231,7 +233,7 @@ class Constraint(BaseEstimator):
         Returns
         -------
         torch.Tensor of shape (n_items, n_components)
-            A set that gives coordinates puts them in to the last digit. The default is X.
+            The default is X. A set that fixes coordinates sets them to their exact values.
         """
         return X
 

@@ -1,8 +1,8 @@
-"""A numerical test of a constraint's two projections, for whoever writes one.
+"""A numerical test of the two projections of a constraint, for authors of constraints.
 
-For a smooth set, with P the projection onto it and T the projection onto its tangent space at a
-feasible X, three things hold, and each is a frequent mistake: P(P(Z)) = P(Z); T is an orthogonal
-projection; and T is the derivative of P at X.
+Let P be the projection onto a smooth set, and T the projection onto its tangent space at a
+feasible X. Three properties hold, and implementations often violate one of them: P(P(Z)) = P(Z);
+T is an orthogonal projection; and T is the derivative of P at X.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 
 _RTOL = 1e-6
-_STEP = 1e-4  # of central differences: their error is its square, times the curvature
+_STEP = 1e-4  # of central differences, whose error is the squared step times the curvature
 
 
 def check_constraint(
     constraint: Constraint, n_items: int, n_components: int, *, random_state: int = 0
 ) -> None:
-    """Check that a constraint's projections are what the solver takes them for.
+    """Check that a constraint's projections have the properties that the solver relies on.
 
-    In float64, on random embeddings and on gradients of random functions of their distances. What
-    the attributes `is_free`, `fixes_unit`, `fixes_position` and `fixed_items` promise is checked on
-    the same embeddings.
+    The checks use float64, random embeddings, and gradients of random functions of their
+    distances. They include what the attributes `is_free`, `fixes_unit`, `fixes_position` and
+    `fixed_items` promise.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def check_constraint(
     Raises
     ------
     AssertionError
-        Which property does not hold, by how much, and what to look for.
+        If a property does not hold. The message says which one, by how much, and what to look for.
 
     Examples
     --------
@@ -97,8 +97,8 @@ def _check_tangent(constraint: Constraint, X: Tensor, Z: Tensor, other: Tensor) 
     _require_close(
         constraint.project_tangent(X, T),
         T,
-        "project_tangent is not idempotent: projecting a tangent changes it. A normal that is "
-        "not scaled to unit length has this effect",
+        "project_tangent is not idempotent: projecting a tangent changes it. A possible cause is "
+        "a normal vector that is not scaled to unit length",
         scale=_size(Z),
     )
     tangent = constraint.project_tangent(X, other)
@@ -106,8 +106,8 @@ def _check_tangent(constraint: Constraint, X: Tensor, Z: Tensor, other: Tensor) 
         inner = float(((Z - T) * direction).sum())
         _require(
             abs(inner) <= _RTOL * float(Z.norm() * other.norm()),
-            f"project_tangent is not orthogonal: what it removes from Z has inner product "
-            f"{inner:.2g} with a tangent, and must have 0.",
+            f"project_tangent is not orthogonal: the part that it removes from Z has inner product "
+            f"{inner:.2g} with a tangent; it must be 0.",
         )
     step = _STEP * _size(X) / (_size(Z) or 1.0)
     ahead, behind = constraint.project(X + step * Z), constraint.project(X - step * Z)
@@ -121,7 +121,7 @@ def _check_tangent(constraint: Constraint, X: Tensor, Z: Tensor, other: Tensor) 
 
 
 def _check_promises(constraint: Constraint, X: Tensor, Z: Tensor) -> None:
-    """What the set says of itself, at a feasible X and at any Z."""
+    """Check what the set's attributes promise, at a feasible X and at any Z."""
     if constraint.is_free:
         Z = Z - Z.mean(dim=0)
         _require_close(
@@ -143,7 +143,7 @@ def _check_promises(constraint: Constraint, X: Tensor, Z: Tensor) -> None:
         _require(
             abs(found - length) <= 10 * _RTOL * length,
             f"fixes_unit promises that natural_length, {length:.6g}, is the root mean square of "
-            f"all pairs' distances, but an embedding of the set has {found:.6g}.",
+            f"the distances of all pairs, but it is {found:.6g} for an embedding of the set.",
         )
     _require_close(
         constraint.finish(X), X, "finish(X) must not move a feasible X, but it does", _size(X)
@@ -180,16 +180,16 @@ def _size(X: Tensor) -> float:
 
 
 def _require(condition: bool, message: str) -> None:
-    # Not an assert statement: those are gone under python -O.
+    # Not an assert statement: python -O removes those.
     if not condition:
         raise AssertionError(message)
 
 
 def _require_like(result: Tensor, given: Tensor, what: str) -> None:
-    _require(isinstance(result, torch.Tensor), f"{what} is no tensor: {type(result).__name__}.")
+    _require(isinstance(result, torch.Tensor), f"{what} is not a tensor: {type(result).__name__}.")
     _require(
         result.shape == given.shape and result.dtype == given.dtype,
-        f"{what} has shape {tuple(result.shape)} and {result.dtype}; it must have those asked for, "
+        f"{what} has shape {tuple(result.shape)} and {result.dtype}; it must have shape "
         f"{tuple(given.shape)} and {given.dtype}.",
     )
     _require(bool(torch.isfinite(result).all()), f"{what} has entries that are not finite.")

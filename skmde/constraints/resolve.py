@@ -1,4 +1,4 @@
-"""The constraint that a user means by a name, an instance, or None."""
+"""Conversion of a ``constraint`` parameter (a name, an instance, or None) to a constraint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skmde.constraints.standard import Centered, Standardized
 
 
 def resolve_constraint(constraint: Any) -> Constraint:
-    """The constraint that a user means by a name or an instance.
+    """Convert a ``constraint`` parameter to a constraint.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def resolve_constraint(constraint: Any) -> Constraint:
     ValueError
         If the name is unknown.
     TypeError
-        If it is a class, or no constraint at all.
+        If it is a class, or anything else that is not a constraint.
 
     Examples
     --------

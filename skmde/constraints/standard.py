@@ -1,7 +1,7 @@
 """The constraint sets without parameters: centred and standardized embeddings.
 
-Everything is in units of the embedding. Tensors keep their dtype and device, results have the same
-bits for any number of threads, and no argument is written to.
+All lengths are in units of the embedding. Results have the dtype and device of the arguments and
+the same bits for any number of threads. No argument is modified.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Tensor = torch.Tensor
 
 
 class Centered(Constraint):
-    """Embeddings with mean 0: no constraint but on the position of the whole.
+    """Embeddings with mean 0. Only the position of the whole embedding is constrained.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Centered(Constraint):
         return centered(Z)
 
     def project_tangent(self, X: Tensor, Z: Tensor) -> Tensor:
-        # Centred already where Z is a gradient of distances: the same tensor serves.
+        # If Z is a gradient of a function of distances, it is centred already.
         return Z
 
     def violation(self, X: Tensor) -> float:
@@ -49,18 +49,18 @@ class Centered(Constraint):
 class Standardized(Constraint):
     """Embeddings with mean 0 and uncorrelated columns of unit variance.
 
-    Keeps the points spread out when every pair attracts, and bounded when every pair repels.
-    It needs more items than components.
+    The constraint keeps the items spread out if all pairs attract, and the embedding bounded if
+    all pairs repel. It requires more items than components.
 
     Notes
     -----
-    If a matrix to project has no extent in some direction, that direction is filled with fixed
-    pseudo-random numbers; the result is standardized and as close as any. If an entry is not
-    finite, the result is NaN throughout.
+    If a matrix to project has variance 0 in some direction, that direction is filled with fixed
+    pseudo-random numbers. The result is still a closest standardized matrix. If an entry is not
+    finite, all entries of the result are NaN.
 
-    `project_tangent` computes Z - X S with S the symmetric part of Z^T X / n. For a gradient of
-    distances, Z^T X is symmetric and this is the monograph's formula; for any other Z it is still
-    the projection.
+    `project_tangent` computes Z - X S, where S is the symmetric part of Z^T X / n. If Z is the
+    gradient of a function of distances, Z^T X is symmetric and this is the monograph's formula.
+    For any other Z it is still the projection.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Standardized(Constraint):
 
     @staticmethod
     def natural_length(n_items: int, n_components: int) -> float:
-        """Root mean square of all pairs' distances, the same in every standardized embedding.
+        """Root mean square of the distances of all pairs, equal in all standardized embeddings.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Standardized(Constraint):
     def validate(self, n_items: int, n_components: int) -> None:
         if n_items < n_components + 1:
             raise ValueError(
-                "A standardized embedding needs n_components + 1 items at least, since its columns "
+                "A standardized embedding needs at least n_components + 1 items, since its columns "
                 f"are uncorrelated and have mean 0; got n_items={n_items} and "
                 f"n_components={n_components}. Use at most {max(n_items - 1, 0)} components, or "
                 "another constraint."

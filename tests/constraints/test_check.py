@@ -136,11 +136,11 @@ class _Array(Sphere):
         (_OtherSet, "not the derivative of project"),
         (_InPlace, r"project\(Z\) changed Z"),
         (_InPlaceTangent, "project_tangent changed X or Z"),
-        (_OneType, r"float64; it must have those asked for, \(8, 3\) and torch.float32"),
+        (_OneType, r"float64; it must have shape \(8, 3\) and torch.float32"),
         (_Infeasible, "initialize must give a feasible X"),
         (_Violated, r"violation\(project\(Z\)\) is 1"),
         (_NotFinite, "not finite"),
-        (_Array, "is no tensor: ndarray"),
+        (_Array, "is not a tensor: ndarray"),
     ],
 )
 def test_checker_finds_the_mistake(kind, message):
@@ -257,7 +257,7 @@ def _with(kind, **attributes):
     [
         (_with(Whitened, is_free=True), "is_free promises"),
         (_with(Sphere, fixes_position=False), "fixes_position = False promises"),
-        (_with(Whitened, natural_length=lambda self, n, m: 1.0), r"natural_length, 1, .* has 2\.6"),
+        (_with(Whitened, natural_length=lambda self, n, m: 1.0), r"natural_length, 1, .* is 2\.6"),
         (_with(Sphere, finish=lambda self, X: 2 * X), r"finish\(X\) must not move"),
         (_with(FirstAtOrigin, fixed_items=np.array([1])), r"X\[fixed_items\] must be"),
         (_with(FirstAtOrigin, fixed_items=np.array([0, 0])), "distinct and ascending"),

@@ -1,1 +1,1 @@
-"""Placing unseen items, one small problem each (monograph, section 2.4.2)."""
+"""Placement of unseen items: one small problem for each item (monograph, section 2.4.2)."""

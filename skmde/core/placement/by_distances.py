@@ -1,21 +1,21 @@
-r"""Placing unseen items by their distances to items of a fixed embedding.
+r"""Placement of unseen items by their distances to items of a fixed embedding.
 
-The anchored items stay where they are, at a_k. A new item, at original distances delta_k from
-them, goes to a minimiser of its own average distortion (monograph, section 2.4.2),
+The anchored items keep their coordinates a_k. A new item with original distances delta_k to them
+is placed at a minimiser of its own average distortion (monograph, section 2.4.2),
 
     f(x) = sum_k w_k l(delta_k, ||x - a_k||) / sum_k w_k.
 
-New items do not see each other, so an item is placed the same alone, in any batch and in any
-order, to the last bit.
+New items do not interact. So an item gets the same coordinates, to the last bit, whether it is
+placed alone, in any batch or in any order.
 
-f has several minima: wrong ones are near the mirror images of the right one. So a few starts are
-tried (``starts.py``).
+f has several local minima, for example near the mirror images of the global one. So several
+starting points are tried (``starts.py``).
 
-A loss with a kink at d = delta has its minima where kinks meet. It is rounded over a length that
-is divided by 10 from one solve to the next; the minima for two lengths foretell that for the next,
-and that for length 0.
+A loss with a kink at d = delta has its minima where kinks meet. The kink is smoothed over a length
+that is divided by 10 from one solve to the next. The minima for two lengths are extrapolated to
+the next length, and to length 0.
 
-Lengths are in units of the embedding, numbers in float64.
+Lengths are in units of the embedding; numbers are float64.
 
 References
 ----------
@@ -41,26 +41,27 @@ from skmde.exceptions import ConvergenceWarning
 from skmde.functions.base import Loss
 from skmde.functions.registry import resolve_loss
 
-# Kinks are rounded over these parts of the embedding's radius, one after the other.
+# Lengths over which kinks are smoothed, one after the other, in radii of the embedding.
 _ROUNDINGS = (1e-2, 1e-3, 1e-4, 1e-5)
-# Minima of a rounded loss only lead to the next ones.
+# Factor on the tolerance: minima of a smoothed loss serve only as the next starting points.
 _LOOSE = 1e4
-# Starts from which a row is solved; with few anchors there are more minima, and time for more.
+# Number of starts from which a row is solved: `_MANY_RUNS` with at most `_FEW` anchors, since f
+# then has more local minima and costs less.
 _RUNS, _MANY_RUNS, _FEW = 2, 9, 64
-# In radii of the embedding: shorter distances are 0 or this, longer ones this, and no item goes
-# farther from the centre than the limit.
+# In radii of the embedding: bounds to which distances other than 0 are clipped, and the limit on
+# an item's distance from the centre.
 _SHORTEST, _LONGEST, _LIMIT = 1e-12, 1e30, 1e15
 
 
 def _least(values: Floats) -> Rows:
-    """For each column the row of its least number; one that is none counts as infinite."""
+    """Row index of the minimum of each column; NaN counts as infinite."""
     return np.where(np.isnan(values), np.inf, values).argmin(axis=0)
 
 
 def _minimize_from_best(
     objective: AnchoredLoss, starts: Floats, count: int, **options: Any
 ) -> tuple[list[RowMinimum], Floats]:
-    """Solve each row from its `count` best starts; the results, and the best start."""
+    """Solve each row from its `count` best starts; return the results and the best start."""
     rows = np.arange(starts.shape[1])
     values = np.stack([objective.values(start, rows) for start in starts])
     values[np.isnan(values)] = np.inf
@@ -70,7 +71,7 @@ def _minimize_from_best(
         start = starts[_least(values), rows]
         radius = 0.25 * (1.0 + np.sqrt(np.square(start).cumsum(axis=1)[:, -1]))
         results.append(minimize_rows(objective, start, radius=radius, **options))
-        # what is close to this start leads to the same place
+        # starts close to this one lead to the same minimum
         apart = np.square(starts - start).cumsum(axis=2)[:, :, -1]
         values[apart < 1e-4] = np.inf
     return results, first
@@ -79,10 +80,10 @@ def _minimize_from_best(
 def _sharpen(
     objective: AnchoredLoss, X: Floats, **options: Any
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """From a minimum of the rounded loss to one of the loss itself."""
+    """Continue from a minimum of the smoothed loss to one of the loss itself."""
     step = np.zeros_like(X)
     for epsilon in _ROUNDINGS[1:]:
-        # minima are about linear in epsilon
+        # minima depend on epsilon almost linearly
         start = X + 0.1 * step
         radius = np.full(len(X), 10.0 * epsilon)
         found = minimize_rows(objective.smoothed(epsilon), start, radius=radius, **options)
@@ -93,7 +94,7 @@ def _sharpen(
 def _place_chunk(
     objective: AnchoredLoss, starts: Floats, max_iter: int, tol: float
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Place rows that all have a pair; the anchors' radius is about 1."""
+    """Place rows of which each has at least one pair; the anchors' radius must be about 1."""
     rows = np.arange(starts.shape[1])
     few = len(objective.anchors) <= _FEW
     count = _MANY_RUNS if few else _RUNS
@@ -137,29 +138,31 @@ def place_by_distances(
     Parameters
     ----------
     anchor_embedding : array-like of shape (n_anchors, m)
-        Where the anchored items are.
+        Coordinates of the anchored items.
     deviations : array-like of shape (q, n_anchors)
-        Original distances of the new items from the anchored ones, at least 0, in the units of the
-        embedding; a pair whose distance is NaN or infinite does not exist.
+        Original distances from the new items to the anchored ones, at least 0, in units of the
+        embedding. A NaN or infinite distance means that there is no such pair.
     loss : Loss, str or callable
-        What is minimised. Built-in losses are compiled; others are evaluated in torch, which takes
-        some 10 times as long or more.
+        The loss. Built-in losses are compiled. Others are evaluated in torch, which takes at least
+        10 times as long.
     weights : array-like of shape (q, n_anchors), default=None
-        Weights of the pairs, at least 0; a pair of weight 0 does not exist. None: all are 1.
+        Weights of the pairs, at least 0. A weight of 0 means that there is no such pair. None
+        means that all weights are 1.
     max_iter : int, default=100
-        Newton steps that a row may try from each of its starts, and for each rounding of kinks.
+        Maximum number of Newton steps of a row, from each start and for each smoothing length.
     tol : float, default=1e-10
-        A row is done where the norm of the gradient of its average distortion is at most this,
-        with the radius of the embedding and the scale of the loss as units.
+        Tolerance: a row has converged when the norm of the gradient of its average distortion is
+        at most this, in units of the loss's scale and the embedding's radius.
     chunk_size : int, default=256
-        Rows solved together. It has no influence on the result.
+        Number of rows solved together. It has no influence on the result.
     n_threads : int, default=1
-        Threads that share the chunks. It has no influence on the result either.
+        Number of threads that share the chunks. It has no influence on the result.
 
     Returns
     -------
     X : ndarray of shape (q, m)
-        Where the items are, float64, finite. An item without pairs is at the centre of the anchors.
+        Coordinates of the new items: float64, finite. An item without pairs is placed at the
+        centre of the anchors.
 
     Raises
     ------
@@ -170,13 +173,14 @@ def place_by_distances(
     Warns
     -----
     ConvergenceWarning
-        If ``max_iter`` came first for some rows, or no place of finite distortion was found.
+        If some rows did not converge in ``max_iter`` steps, or no point of finite distortion was
+        found.
 
     Notes
     -----
-    Numbers of any size are fine, since lengths are scaled by a power of 2 near the radius of the
-    embedding, and the loss with them. Only a loss evaluated in torch stops, as all do, at
-    distances below 1e-7.
+    Lengths may have any magnitude: they are divided by a power of 2 near the embedding's radius,
+    and the loss is scaled accordingly. Only a loss evaluated in torch has a floor for distances,
+    1e-7, as all losses have in the solver.
 
     Examples
     --------
@@ -203,7 +207,7 @@ def place_by_distances(
         there = np.flatnonzero(most > 0.0)
         w = w[there] / most[there, None]
         rows = begin + there
-        # an error state of numpy is one of the thread
+        # numpy's error state is local to a thread
         with np.errstate(over="ignore", invalid="ignore"):
             delta = np.where(w > 0.0, delta[there] / unit, 1.0)
             delta = np.where(delta > 0.0, np.clip(delta, _SHORTEST, _LONGEST), 0.0)
@@ -216,8 +220,7 @@ def place_by_distances(
         warn(
             f"{np.count_nonzero(~converged)} of {q} new items were placed where their distortion "
             f"can still decrease: {max_iter} Newton steps were not enough, or the distortion was "
-            "infinite wherever it was tried. A smoother loss, or one that is finite everywhere, "
-            "can be minimised more closely.",
+            "infinite at all points tried. Use a smoother loss, or one that is finite everywhere.",
             ConvergenceWarning,
         )
     coordinates: Floats = frame.outside(X)
@@ -227,11 +230,11 @@ def place_by_distances(
 def _checked(
     anchor_embedding: ArrayLike, deviations: ArrayLike, weights: ArrayLike | None
 ) -> tuple[Floats, Floats, Floats | None]:
-    """The arguments as float64 arrays, or an error."""
+    """Check the arguments and convert them to float64 arrays."""
     anchors = np.asarray(anchor_embedding, dtype=np.float64)
     if anchors.ndim != 2 or anchors.size == 0:
         raise ValueError(
-            f"anchor_embedding must have shape (n_anchors, m), neither of them 0; got shape "
+            f"anchor_embedding must have shape (n_anchors, m), both at least 1; got shape "
             f"{anchors.shape}."
         )
     if not np.isfinite(anchors).all():
@@ -245,8 +248,8 @@ def _checked(
         )
     if (deltas < 0).any():
         raise ValueError(
-            f"Distances must be at least 0; got {deltas[deltas < 0][0]}. Mark a pair "
-            "without a distance with NaN."
+            f"Distances must be at least 0; got {deltas[deltas < 0][0]}. Use NaN for a pair "
+            "without a distance."
         )
     if weights is None:
         return anchors, deltas, None
@@ -259,7 +262,7 @@ def _checked(
     good = np.isfinite(strengths) & (strengths >= 0)
     if not good.all():
         raise ValueError(
-            f"Weights must be finite and at least 0; got {strengths[~good][0]}. Give a pair "
-            "that does not count the weight 0."
+            f"Weights must be finite and at least 0; got {strengths[~good][0]}. Use the weight 0 "
+            "to leave out a pair."
         )
     return anchors, deltas, strengths

@@ -1,15 +1,15 @@
-r"""Placing unseen items: anchored incremental embedding (monograph, section 2.4.2).
+r"""Placement of unseen items by their neighbours: anchored incremental embedding.
 
-The training embedding stays where it is. A new item x is attracted by the training items that are
-its neighbours, with weights w_k, and repelled by a set R of training items that was drawn once at
-fit; it goes to a minimiser of its own average distortion,
+The training embedding does not change. A new item x is attracted by its neighbours among the
+training items, with weights w_k. It is repelled by a set R of training items that was sampled at
+fit. It is placed at a minimiser of its own average distortion (monograph, section 2.4.2),
 
     f(x) = (sum_k w_k p_a(||x - x_k||) - w_R sum_{r in R} p_r(||x - x_r||)) / (sum_k w_k + w_R |R|).
 
-A training item that is a neighbour of x does not repel it. New items do not see each other, so an
-item is placed the same alone, in any batch and in any order, to the last bit.
+A neighbour of x does not repel it. New items do not interact. So an item gets the same
+coordinates, to the last bit, whether it is placed alone, in any batch or in any order.
 
-Lengths are in units of the embedding, numbers in float64.
+Lengths are in units of the embedding; numbers are float64.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from skmde.core.placement.starts import starts_from_neighbors
 from skmde.exceptions import ConvergenceWarning
 from skmde.functions.base import Penalty
 
-# Distances below this part of the embedding's radius count as this; penalties, too, have a floor.
+# Floor of distances, in radii of the embedding. Penalties have another floor of their own.
 _FLOOR = 1e-10
-# How far an item may go from the centre of the embedding, in radii or, if more, in units.
+# Limit on an item's distance from the embedding's centre, in radii but at least 100 units.
 _LEASH = 100.0
 
 
 @jit()
 def _drop_neighbors(neighbors: Any, weights: Any, slots: Any, out: Any) -> None:
-    """Set to 0 the weights ``out`` of repulsive items that are neighbours of the row."""
+    """Set the weights ``out`` to 0 for repulsive items that are neighbours of the row."""
     for r in range(neighbors.shape[0]):
         for e in range(neighbors.shape[1]):
             slot = slots[neighbors[r, e]]
@@ -45,10 +45,10 @@ def _drop_neighbors(neighbors: Any, weights: Any, slots: Any, out: Any) -> None:
 
 
 def _best_start(objective: AnchoredDistortion, starts: Floats, size: float) -> Floats:
-    """The start of each row with the least value; a finite value if one can be found.
+    """The start of each row with the lowest value.
 
-    A barrier may be infinite around the neighbours: then points farther and farther away are
-    tried, in a fixed direction.
+    A barrier may be infinite at all starts. Then points at increasing distances in a fixed
+    direction are tried until the value is finite.
     """
     n_starts, q, m = starts.shape
     rows = np.arange(q)
@@ -85,7 +85,7 @@ def _place_chunk(
     max_iter: int,
     tol: float,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Place rows that all have a neighbour, in coordinates whose origin is the anchors' centre."""
+    """Place rows that all have a neighbour; the origin is the anchors' centre."""
     attractive, repulsive = penalties
     objective = AnchoredDistortion(anchors, _FLOOR * size)
     objective.add_terms(indices, weights, attractive)
@@ -106,7 +106,7 @@ def _place_chunk(
         tol=tol,
         max_iter=max_iter,
     )
-    # Where a distortion decreases for ever, a row would end at the leash: it stays at its start.
+    # If a distortion decreases without bound, a row would end at the limit: keep its start.
     away = (found.X**2).sum(axis=1) > (0.99 * _LEASH * max(size, 1.0)) ** 2
     found.X[away] = start[away]
     return found.X, found.converged & ~away
@@ -135,31 +135,33 @@ def place(
     neighbor_indices : array-like of int of shape (q, k)
         The training items that attract each new item; -1 where one is missing.
     neighbor_weights : array-like of shape (q, k)
-        Their weights, at least 0. A pair of weight 0 does not exist.
+        Their weights, at least 0. A weight of 0 means that there is no such pair.
     attractive : Penalty
-        Penalty of these pairs.
+        Penalty of the attractive pairs.
     repulsive : Penalty or None, default=None
         Penalty of the repulsive pairs; None for attraction only.
     repulsive_indices : array-like of int of shape (R,), default=None
-        The training items that repel every new item of which they are not neighbours. An item that
-        is given twice repels twice as much.
+        The training items that repel each new item, unless they are its neighbours. An item that
+        is given twice repels twice as strongly.
     repulsive_weight : float or ndarray of shape (R,), default=0.0
-        How much a repulsive pair counts: its weight is minus this; one number for all, or one for
-        each of the repulsive items.
+        Strength of repulsion: the weight of a repulsive pair is minus this. It is one number for
+        all repulsive items, or one for each.
     max_iter : int, default=100
-        Newton steps that a row may try.
+        Maximum number of Newton steps of a row.
     tol : float, default=1e-10
-        A row is done where the norm of the gradient of its average distortion is at most this.
+        Tolerance: a row has converged when the norm of the gradient of its average distortion is
+        at most this.
     chunk_size : int, default=1024
-        Rows solved together. It has no influence on the result.
+        Number of rows solved together. It has no influence on the result.
     n_threads : int, default=1
-        Threads that share the chunks. It has no influence on the result either.
+        Number of threads that share the chunks. It has no influence on the result.
 
     Returns
     -------
     X : ndarray of shape (q, m)
-        Where the items are, float64. An item without neighbours is at the centre of the training
-        embedding. One whose distortion decreases for ever stays among its neighbours.
+        Coordinates of the new items, float64. An item without neighbours is placed at the centre of
+        the training embedding. An item whose distortion decreases without bound stays among its
+        neighbours.
 
     Raises
     ------
@@ -169,7 +171,8 @@ def place(
     Warns
     -----
     ConvergenceWarning
-        If ``max_iter`` came first for some rows, or no place of finite distortion was found.
+        If some rows did not converge in ``max_iter`` steps, or no point of finite distortion was
+        found.
 
     Examples
     --------
@@ -234,9 +237,9 @@ def place(
         warn(
             f"{np.count_nonzero(~converged)} of {converged.size} new items were placed where "
             f"their distortion can still decrease: {max_iter} Newton steps were not enough, "
-            "repulsion outweighs attraction however far away, or the distortion was infinite "
-            "wherever it was tried. A smoother penalty, one that attracts more, or one that is "
-            "finite everywhere can be minimised more closely.",
+            "repulsion outweighs attraction at any distance, or the distortion was infinite at all "
+            "points tried. Use a smoother penalty, one that attracts more strongly, or one that is "
+            "finite everywhere.",
             ConvergenceWarning,
         )
     X += center

@@ -1,6 +1,6 @@
-"""What the placement's two objectives share: distances to anchors, and calls of functions in torch.
+"""Helpers of both placement objectives: distances to anchors, and calls of functions in torch.
 
-An element's bits depend on that element alone.
+The bits of an element of a result depend on that element's arguments only.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from skmde.core.kernels.torch_blocks import CALL, PAD as PAD
 from skmde.core.placement.newton import Floats
 from skmde.functions.base import Loss, Penalty
 
-# Pairs worked on at once: their arrays stay in cache.
+# Number of pairs processed at once, so that their arrays stay in cache.
 BLOCK = 16384
-UNITS = 4.0  # of rounding by which a term may be wrong
+UNITS = 4.0  # bound on a term's rounding error, in machine epsilons
 
 
 @jit()
 def squared_distances(points: Any, rows: Any, anchors: Any, indices: Any, out: Any) -> None:
-    """Squared distances to the anchors of each row, one row after the other."""
+    """Squared distances from each row to its anchors, concatenated row by row."""
     m = points.shape[1]
     k = indices.shape[1]
     for b in range(rows.shape[0]):
@@ -37,7 +37,7 @@ def squared_distances(points: Any, rows: Any, anchors: Any, indices: Any, out: A
 
 
 def home(function: Penalty | Loss) -> tuple[torch.dtype, torch.device]:
-    """Dtype and device to call a function with: its own if a module with parameters is in it."""
+    """Dtype and device to call a function with: those of its torch module's parameters, if any."""
     for part in vars(function).values():
         if isinstance(part, torch.nn.Module):
             for parameter in part.parameters():
@@ -52,7 +52,7 @@ def call_in_torch(
     first: Floats,
     second: Floats,
 ) -> Floats:
-    """Elementwise functions of a pair; the bits of an element depend on that element alone."""
+    """Elementwise functions of two arrays; an element's bits depend on its own arguments only."""
     out = np.empty((len(functions), first.size))
     for begin in range(0, first.size, CALL):
         call = slice(begin, begin + CALL)

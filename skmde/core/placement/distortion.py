@@ -1,18 +1,19 @@
-r"""Average distortion of an item among anchored ones, with its first two derivatives.
+r"""Average distortion of an item among anchored items, with its first two derivatives.
 
-Item r at x has pairs with anchored items k, at x_k, of weight w_rk and penalty p; its average
+Item r at x has pairs with anchored items k at x_k, of weight w_rk and penalty p. Its average
 distortion is
 
     f_r(x) = sum_k w_rk p(||x - x_k||) / sum_k |w_rk|.
 
-With u = x - x_k, d = ||u||, slope s = p'(d) / d and curvature c = p''(d), the gradient of a term is
-w s u and its Hessian w (s I + (c - s) u u^T / d^2). Below a tiny floor of d, the parabola in d
-that continues value and slope takes the term's place. So all numbers are finite where a slope or
-a barrier is infinite at d = 0, and a kink there (p = d) is a smooth minimum.
+Let u = x - x_k, d = ||u||, slope s = p'(d) / d and curvature c = p''(d). The gradient of a term is
+w s u and its Hessian is w (s I + (c - s) u u^T / d^2). Below a tiny floor of d, a parabola in d
+with the same value and slope at the floor replaces the term. So all results are finite even if a
+slope or a barrier is infinite at d = 0, and a kink there (p = d) becomes a smooth minimum.
 
-A row's numbers depend on that row alone, to the last bit: sums run in the order of the pairs, and
-penalties are called so that no element's rounding depends on its position. Built-in penalties are
-compiled, others are evaluated in torch. Lengths are in units of the embedding, numbers in float64.
+The results of a row depend on that row only, to the last bit: sums run in the order of the pairs,
+and penalties are called so that the rounding of an element does not depend on its position.
+Built-in penalties are compiled; others are evaluated in torch. Lengths are in units of the
+embedding; numbers are float64.
 
 References
 ----------
@@ -34,7 +35,7 @@ from skmde.core.placement.newton import Expansion, Floats, Rows
 from skmde.functions.base import Penalty
 from skmde.functions.kinds import D_FLOOR
 
-# Pairs per call of the compiled maps: their arrays stay in the first-level cache.
+# Pairs per call of the compiled maps, so that their arrays stay in the first-level cache.
 _PAIRS = 256
 
 
@@ -68,7 +69,7 @@ def _add_expansions(
     """Add value, gradient and Hessian of the terms of each row, in order.
 
     ``v``, ``s`` and ``c`` are the weighted value, slope and curvature at the distance
-    ``sqrt(square)`` or, if that is less, at the floor.
+    ``sqrt(square)``, or at the floor if that is larger.
     """
     m = points.shape[1]
     k = indices.shape[1]
@@ -110,7 +111,7 @@ def _gather(
     square: Any,
     d2: Any,
 ) -> int:
-    """Weights and squared distances of rows, padded; their padded number."""
+    """Write padded weights and squared distances of rows; return their padded number."""
     k = indices.shape[1]
     squared_distances(points, rows, anchors, indices, square)
     for b in range(rows.shape[0]):
@@ -141,11 +142,11 @@ def _add_built_in(
 ) -> None:
     """Add value, gradient and Hessian of the terms of each row under a built-in penalty.
 
-    Values alone come from the same code, since another copy of the maps would double the time that
-    it takes to compile; ``rounding``, ``gradient`` and ``hessian`` are not written then.
+    With ``only_values``, ``rounding``, ``gradient`` and ``hessian`` are not written. A separate
+    function for values would double the compilation time.
 
-    All loops over pairs that may be vectorised have a multiple of `PAD` to do, so that no pair is
-    left to a remainder loop, which might round differently.
+    The length of all vectorised loops over pairs is a multiple of `PAD`, so that no pair is left
+    to a remainder loop, which might round differently.
     """
     k = indices.shape[1]
     step = max(1, _PAIRS // k)
@@ -181,9 +182,10 @@ def _add_built_in(
 
 
 class _Terms(NamedTuple):
-    """Pairs of one kind: their items, weights, penalty, and how to call it.
+    """Pairs with the same penalty: their items and weights, the penalty, and how to call it.
 
-    ``kernel`` is what the compiled maps know the penalty by; None for one evaluated in torch.
+    ``kernel`` is the kind and the parameters of a compiled penalty, None for one evaluated in
+    torch.
     """
 
     indices: Rows
@@ -195,18 +197,17 @@ class _Terms(NamedTuple):
 
 
 class AnchoredDistortion:
-    """Average distortion of each item as a function of where it is put.
+    """Average distortion of each item as a function of its coordinates.
 
-    A :class:`~skmde.core.placement.newton.RowObjective`; the only part of the placement that knows
-    penalties. Each row needs a pair of nonzero weight.
+    A :class:`~skmde.core.placement.newton.RowObjective`. Each row needs a pair of nonzero weight.
 
     Parameters
     ----------
     anchors : ndarray of shape (n, m)
-        Where the anchored items are; float64, C-contiguous.
+        Coordinates of the anchored items; float64, C-contiguous.
     floor : float, default=0.0
-        Distances below this are treated as the module says; so are those below `D_FLOOR`,
-        where the penalties themselves stop.
+        Below this distance, the parabola described above replaces the penalty. The floor is at
+        least `D_FLOOR`, the floor of the penalties themselves.
 
     Examples
     --------
@@ -233,7 +234,7 @@ class AnchoredDistortion:
         indices : int64 ndarray of shape (q, k)
             The anchored items.
         weights : float64 ndarray of shape (q, k)
-            Weights: negative repels, and a pair of weight 0 does not exist.
+            Weights. Pairs of negative weight repel; a weight of 0 means that there is no such pair.
         penalty : Penalty
             The penalty of these pairs.
         """
@@ -242,11 +243,11 @@ class AnchoredDistortion:
         parameters = penalty.kernel_parameters()
         kernel = parameters and (parameters[0], np.array(parameters[1:]))
         self._terms.append(_Terms(indices, weights, penalty, kernel, *home(penalty)))
-        # A running sum: its order does not depend on the number of rows.
+        # cumsum adds in an order that does not depend on the number of rows; sum may not.
         self._total = self._total + np.cumsum(np.abs(weights), axis=1)[:, -1]
 
     def _blocks(self, terms: _Terms, points: Floats, rows: Rows) -> Iterator[tuple[Any, ...]]:
-        """Cut the rows into blocks for torch; of each block: squared distances, w, d."""
+        """Cut the rows into blocks for torch; yield squared distances, w and d of each block."""
         step = max(1, BLOCK // terms.indices.shape[1])
         for begin in range(0, rows.size, step):
             block = slice(begin, begin + step)
@@ -270,7 +271,7 @@ class AnchoredDistortion:
         Returns
         -------
         ndarray of shape (B,)
-            The average distortions; where a distance is below the floor, that at the floor.
+            The average distortions. A distance below the floor counts as the floor.
         """
         value = np.zeros(rows.size)
         for terms in self._terms:

@@ -1,20 +1,19 @@
-r"""Average loss of an item against its original distances to anchored ones, with two derivatives.
+r"""Average loss of an item with original distances to anchored items, with two derivatives.
 
-Item r at x has original distances delta_rk to the anchored items k, at x_k, and weights w_rk; with
-a loss l, its average loss is
+Item r at x has original distances delta_rk and weights w_rk to the anchored items k at x_k, which
+are the same in every row. With a loss l, its average loss is
 
-    f_r(x) = sum_k w_rk l(delta_rk, ||x - x_k||) / sum_k w_rk,
+    f_r(x) = sum_k w_rk l(delta_rk, ||x - x_k||) / sum_k w_rk.
 
-over the same anchored items in every row. A loss may have a kink at d = delta, and then its
-minima are where kinks meet, which derivatives alone do not find. So it can be taken at a distance
-in between,
+A loss may have a kink at d = delta. Then its minima are where kinks meet, and derivatives alone do
+not find them. So the loss can be smoothed, by evaluating it at a distance between delta and d,
 
-    delta + sign(r) (sqrt(r^2 + eps^2) - eps),     r = d - delta,
+    delta + sign(r) (sqrt(r^2 + eps^2) - eps),     r = d - delta.
 
-which makes it smooth and changes it the less, the smaller eps is.
+The smaller eps is, the less the loss changes.
 
-A row's numbers depend on that row alone, to the last bit. Lengths are in units of the embedding,
-numbers in float64.
+The results of a row depend on that row only, to the last bit. Lengths are in units of the
+embedding; numbers are float64.
 
 References
 ----------
@@ -37,7 +36,7 @@ from skmde.functions import kinds
 from skmde.functions.base import Loss
 from skmde.functions.kinds import D_FLOOR
 
-# Compiled losses have no floor of their own; this one keeps their numbers finite at d = 0.
+# Floor of d. Compiled losses have no floor of their own; this one keeps them finite at d = 0.
 _LEAST = 1e-12
 _IN_TORCH = -1
 _SMOOTH = (kinds.SQUARED, kinds.WEIGHTED_SQUARED, kinds.HUBER_LOSS, kinds.SOFT_FRACTIONAL)
@@ -64,7 +63,7 @@ def _add_losses(
 ) -> None:
     """Add value, gradient and Hessian of the losses of each row, in order.
 
-    ``table`` holds losses and derivatives computed in torch, if that is their kind.
+    ``table`` holds the losses and derivatives if they are computed in torch.
     """
     n, m = anchors.shape
     u = np.empty(m)
@@ -105,7 +104,7 @@ def _add_losses(
             else:
                 bend = (c - s) * inverse * inverse
             values += v
-            # the residual is as wrong as the distances that it is a difference of
+            # the rounding error of the residual is that of the two distances it is computed from
             errors += abs(v) + abs(g) * (d + delta)
             slopes += s
             for j in range(m):
@@ -122,7 +121,7 @@ def _add_losses(
 
 
 class AnchoredLoss:
-    """Average loss of each item, against original distances, as a function of where it is put.
+    """Average loss of each item with given original distances as a function of its coordinates.
 
     A :class:`~skmde.core.placement.newton.RowObjective` whose rows all have the same anchored
     items. Built-in losses are evaluated in a compiled loop, others in torch.
@@ -130,16 +129,17 @@ class AnchoredLoss:
     Parameters
     ----------
     anchors : ndarray of shape (n, m)
-        Where the anchored items are; float64, C-contiguous, of order one.
+        Coordinates of the anchored items; float64, C-contiguous, of order one.
     deviations : ndarray of shape (q, n)
         Original distances, at least 0 and finite.
     weights : ndarray of shape (q, n)
-        Weights, at least 0; a pair of weight 0 does not exist. Each row needs one above 0.
+        Weights, at least 0. A weight of 0 means that there is no such pair. Each row needs a
+        weight above 0.
     loss : Loss
         The loss.
     unit : float, default=1.0
-        What the lengths above are multiples of: the loss is taken at ``unit * deviations``, and
-        values are divided by a number, the same for all, that makes them of order one.
+        Unit of the lengths above: the loss is evaluated at ``unit * deviations``. All values are
+        divided by the same number, so that they are of order one.
 
     Attributes
     ----------
@@ -178,11 +178,11 @@ class AnchoredLoss:
             strength = np.abs(self._in_torch(*pairs)[1]).max()
             if np.isfinite(strength) and strength > 0.0:
                 self._divisor = float(strength)
-        # A running sum: its order does not depend on the number of rows.
+        # cumsum adds in an order that does not depend on the number of rows; sum may not.
         self._total = np.cumsum(weights, axis=1)[:, -1]
 
     def smoothed(self, epsilon: float) -> AnchoredLoss:
-        """The same with kinks rounded over a length, as the module says; 0 restores the loss."""
+        """A copy with the loss smoothed over the length `epsilon`; 0 restores the loss itself."""
         other = copy.copy(self)
         other.epsilon = epsilon
         return other
@@ -252,7 +252,7 @@ class AnchoredLoss:
         if self.epsilon > 0.0:
             r = d - delta
             near = r * r / (np.sqrt(r * r + self.epsilon**2) + self.epsilon)
-            # at the very target, a slope is that of neither side
+            # exactly at the original distance, the slope is that of neither side
             side = np.where(r >= 0.0, 1.0, -1.0)
             d = delta + side * np.maximum(near, 1e-14 * (1.0 + delta))
             d = np.maximum(d, 0.0)

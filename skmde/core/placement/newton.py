@@ -1,19 +1,19 @@
-r"""Many small unconstrained problems at once: Newton's method in a trust region, row by row.
+r"""Newton's method in a trust region, for many small unconstrained problems at once.
 
 Row r of the result minimises its own smooth function f_r of m variables. An iteration solves
 
     minimise  g^T s + s^T H s / 2   subject to  ||s|| <= radius,
 
-g and H the gradient and Hessian of f_r at the current point. The minimiser is
-s = -(H + shift I)^{-1} g with the least shift >= 0 that makes H + shift I positive
-semidefinite and s short enough (Moré and Sorensen 1983), so a row moves downhill even where f_r is
-not convex, and leaves saddle points along a direction of negative curvature. The radius grows
-where the model foretold the decrease of f_r, and shrinks where it did not or where f_r is not
-finite. Near a minimiser shift = 0 and convergence is quadratic.
+where g and H are the gradient and Hessian of f_r at the current point. The minimiser is
+s = -(H + shift I)^{-1} g with the least shift >= 0 that makes H + shift I positive semidefinite
+and s short enough (Moré and Sorensen 1983). So a row decreases f_r even where f_r is not convex,
+and leaves saddle points along a direction of negative curvature. The radius grows if the model
+predicted the decrease of f_r well. It shrinks if the model did not, or if f_r is not finite. Near
+a minimiser, shift = 0 and convergence is quadratic.
 
-Each row has its own radius and its own stopping test, and every number of a row is computed from
-that row alone, in an order fixed by m: its result is the same bits alone and in any batch. Rows
-that are done leave the batch, so the cost follows the rows that are still moving.
+Each row has its own radius and its own stopping test. All numbers of a row are computed from that
+row only, in an order fixed by m. So its result has the same bits alone and in any batch. Rows
+that have stopped leave the batch, so only moving rows cost time.
 
 References
 ----------
@@ -33,11 +33,11 @@ from skmde._utils.jit import jit
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-# How a row ended, or that it has not (`_MOVING`).
+# State of a row: still moving, or the reason why it stopped.
 _MOVING, _STATIONARY, _PRECISION, _STALLED, _NOT_FINITE = range(5)
 
 _SUBPROBLEM_STEPS = 40
-# A step is allowed to miss the radius by this much: the radius is a guess anyway.
+# Relative tolerance of a step's length: the radius is only a rough estimate.
 _SLACK = 0.2
 
 
@@ -48,7 +48,7 @@ class Expansion(NamedTuple):
     ----------
     value : ndarray of shape (B,)
     rounding : ndarray of shape (B,)
-        By how much rounding may have changed ``value``.
+        Bounds on the rounding errors of ``value``.
     gradient : ndarray of shape (B, m)
     hessian : ndarray of shape (B, m, m)
     """
@@ -65,7 +65,7 @@ class RowObjective(Protocol):
     def expand(self, points: Floats, rows: Rows) -> Expansion:
         """Expand the functions of ``rows``, shape (B,), at ``points``, shape (B, m).
 
-        Numbers that are not finite are allowed: the point is then refused.
+        Results may contain NaN or infinity; the step to such a point is rejected.
         """
         ...
 
@@ -80,7 +80,7 @@ class RowMinimum(NamedTuple):
     value : ndarray of shape (q,)
         The function of each row there.
     converged : ndarray of bool of shape (q,)
-        False where ``max_iter`` came first, or where the start was not finite.
+        False for rows that did not stop in ``max_iter`` steps or whose start was not finite.
     n_iter : int
         Iterations of the slowest row.
     """
@@ -93,7 +93,7 @@ class RowMinimum(NamedTuple):
 
 @jit()
 def _factor(H: Any, shift: float, L: Any) -> bool:
-    """Cholesky factor of H + shift I into the lower triangle of L; False if not definite."""
+    """Write the Cholesky factor of H + shift I to L (lower); return False if not definite."""
     m = H.shape[0]
     largest = 0.0
     for i in range(m):
@@ -152,14 +152,14 @@ def _norm(a: Any) -> float:
 
 @jit()
 def _lengthen(g: Any, L: Any, radius: float, s: Any, z: Any) -> None:
-    """Add to s the softest direction of L L^T, downhill, until ||s|| = radius.
+    """Move s along the eigenvector of the least eigenvalue of L L^T until ||s|| = radius.
 
-    The "hard case" of Moré and Sorensen: g has no part along the most negative curvature, as at a
-    saddle point, so no shift makes s long enough.
+    This is the "hard case" of Moré and Sorensen: g has no component along the most negative
+    curvature, as at a saddle point, so no shift makes s long enough. The step goes downhill.
     """
     m = s.shape[0]
-    # Entries of different sizes: an eigenvector of a symmetric arrangement of anchors is
-    # unlikely to be orthogonal to this one.
+    # The entries differ, so that this vector is unlikely to be orthogonal to the eigenvector,
+    # even if the anchors are arranged symmetrically.
     for i in range(m):
         z[i] = 1.0 / (1.0 + 0.6180339887498949 * i)
     for _ in range(4):
@@ -181,7 +181,7 @@ def _lengthen(g: Any, L: Any, radius: float, s: Any, z: Any) -> None:
 
 @jit()
 def _solve_subproblem(g: Any, H: Any, radius: float, s: Any, L: Any, z: Any) -> None:
-    """Write to s the minimiser of the quadratic model in the ball; L and z are scratch space."""
+    """Write the minimiser of the quadratic model in the ball to s; L and z are scratch space."""
     m = g.shape[0]
     lowest, largest = np.inf, 0.0
     for i in range(m):
@@ -191,7 +191,7 @@ def _solve_subproblem(g: Any, H: Any, radius: float, s: Any, L: Any, z: Any) -> 
             if j != i:
                 off += abs(H[i, j])
         lowest = min(lowest, H[i, i] - off)
-    # Gershgorin's discs: with this shift H is definite and the step fits.
+    # By Gershgorin's theorem, H + high I is positive definite and its step is short enough.
     high = (_norm(g) / radius + max(0.0, -lowest)) * (1.0 + 1e-9) + 1e-9 * largest + 1e-200
     low, shift = 0.0, 0.0
     for _ in range(_SUBPROBLEM_STEPS):
@@ -231,9 +231,9 @@ def _solve_subproblem(g: Any, H: Any, radius: float, s: Any, L: Any, z: Any) -> 
 
 @jit()
 def _propose(rows: Any, trial: Any, current: Any, radius: Any, tol: float, state: Any) -> Any:
-    """Move the points ``trial`` of the rows a step; return model decreases and step lengths.
+    """Add a step to each row's point in ``trial``; return model decreases and step lengths.
 
-    Rows that are stationary get their ``state`` set instead.
+    For rows that are stationary, ``state`` is set instead.
     """
     B, m = trial.shape
     decrease = np.zeros(B)
@@ -248,7 +248,7 @@ def _propose(rows: Any, trial: Any, current: Any, radius: Any, tol: float, state
             largest = 0.0
             for i in range(m):
                 largest = max(largest, abs(H[i, i]))
-            # A flat direction is a minimum as good as any other; one that bends down is not.
+            # Zero curvature along a direction is accepted as a minimum; negative curvature is not.
             if _factor(H, 1e-8 * largest + 1e-200, L):
                 state[r] = _STATIONARY
                 continue
@@ -288,7 +288,7 @@ def _judge(
     shortest: float,
     state: Any,
 ) -> Any:
-    """Say which rows' trial points are better; set every row's radius and state."""
+    """Return which rows' trial points are better; update the radius and state of every row."""
     better = np.zeros(rows.shape[0], dtype=np.bool_)
     for b in range(rows.shape[0]):
         r = rows[b]
@@ -301,7 +301,7 @@ def _judge(
         gain = current.value[r] - found.value[b]
         noise = current.rounding[r] + found.rounding[b]
         if decrease[b] <= noise:
-            # Values can no longer tell the points apart, gradients still can.
+            # The values differ by less than their rounding errors, but the gradients may not.
             better[b] = gain >= -noise and _norm(found.gradient[b]) < _norm(current.gradient[r])
             if not better[b]:
                 state[r] = _PRECISION
@@ -333,20 +333,20 @@ def minimize_rows(
     objective : RowObjective
         The functions and their first two derivatives.
     start : ndarray of shape (q, m)
-        Where the rows start. It is not written to.
+        Starting points of the rows. The array is not modified.
     radius : ndarray of shape (q,)
-        First bound, above 0, on the length of a row's step.
+        Initial bound on the length of a row's step, above 0.
     limit : float
-        No row goes farther than this from the origin, so that one whose function decreases for
-        ever ends at a finite place.
+        Bound on a row's distance from the origin, so that a row whose function decreases without
+        bound ends at a finite point.
     scale : float, default=1.0
-        Size of the embedding: a row whose steps have shrunk to 1e-13 times this, as happens at a
-        kink, is done.
+        Size of the embedding. A row stops if its trust radius falls below 1e-13 times this, as
+        happens at a kink.
     tol : float, default=1e-10
-        A row is done where the norm of its gradient is at most this and its Hessian positive
+        A row stops if the norm of its gradient is at most this and its Hessian is positive
         semidefinite.
     max_iter : int, default=100
-        Steps that a row may try.
+        Maximum number of steps of a row.
 
     Returns
     -------

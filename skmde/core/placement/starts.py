@@ -1,15 +1,17 @@
-r"""Starts for the placement: points where an item's average distortion may be small.
+r"""Starting points for the placement, where an item's average distortion may be small.
 
-From neighbours these are the neighbours' mean, their median, and single neighbours. From distances
-the first start is the x that fits their squares, the solution of a linear problem, since
+From neighbours, the starts are the neighbours' mean, their median, and single neighbours. From
+distances, the first start is the x that fits the squared distances. It solves a linear problem,
+since
 
     delta_k^2 - ||a_k||^2 = ||x||^2 - 2 x^T a_k
 
-is linear in x and ||x||^2 (classical scaling of one item, "landmark MDS"). Where the anchors a_k
-lie in a subspace, the fit is x's foot there, and what remains of delta_k^2 is the square of its
-height. Its mirror images, and points near the nearest anchor, are starts too.
+is linear in x and ||x||^2 (classical scaling of one item, "landmark MDS"). If the anchors a_k lie
+in a subspace, the fit is the projection of x onto it (the foot), and the mean residual of
+delta_k^2 is the squared distance of x from the subspace (the height). Mirror images of the fit and
+points near the nearest anchor are starts, too.
 
-A row's numbers depend on that row alone, to the last bit.
+The results of a row depend on that row only, to the last bit.
 
 References
 ----------
@@ -29,14 +31,15 @@ _MOST_ROTATIONS = 30
 
 @jit()
 def starts_from_neighbors(anchors: Any, indices: Any, weights: Any) -> Any:
-    """Weighted mean, weighted median, strongest neighbour; each row's spread about the mean.
+    """Starts of each row, and the spread of its neighbours about their mean.
 
-    On a line barriers are walls that no step crosses: there, every neighbour is a start.
+    The starts are the neighbours' weighted mean, their weighted median, and the neighbour of
+    largest weight. On a line (m = 1), no step crosses a barrier, so every neighbour is a start.
 
     Parameters
     ----------
     anchors : ndarray of shape (n, m)
-        Where the anchored items are.
+        Coordinates of the anchored items.
     indices, weights : ndarrays of shape (q, k)
         The neighbours of each row, and their weights.
 
@@ -89,9 +92,9 @@ def starts_from_neighbors(anchors: Any, indices: Any, weights: Any) -> Any:
 
 @jit()
 def _diagonalise(M: Any, V: Any) -> None:
-    """Jacobi's method: M becomes diagonal, the columns of V its eigenvectors.
+    """Jacobi's method: M becomes diagonal, and the columns of V become its eigenvectors.
 
-    Compiled here, since a library's bits may depend on its threads.
+    A library's eigensolver is not used, since its bits may depend on the number of threads.
     """
     m = M.shape[0]
     for i in range(m):
@@ -130,11 +133,12 @@ def _diagonalise(M: Any, V: Any) -> None:
 def _triangulate(
     anchors: Any, delta: Any, weights: Any, mean: Any, foot: Any, spread: Any, axes: Any
 ) -> float:
-    """Fit squared distances: the foot of the item in the span of the anchors, and its height.
+    """Fit squared distances: the item's projection onto the span of the anchors, and its height.
 
-    A squared distance is as uncertain as the distance is long, so long ones count less. Written:
-    the weighted mean of the anchors, the foot as seen from there, the anchors' spread along their
-    principal axes, and the axes. Returned: the square of the height, or less than 0.
+    The error of a squared distance grows with the distance, so long distances get lower weights.
+    The function writes the weighted mean of the anchors, the projection (`foot`) relative to this
+    mean, the anchors' variances along their principal axes (`spread`), and these axes. It returns
+    the squared height, which may be negative.
     """
     n, m = anchors.shape
     typical = total = 0.0
@@ -184,18 +188,19 @@ def _triangulate(
 
 @jit()
 def starts_from_distances(anchors: Any, deviations: Any, weights: Any) -> Any:
-    """Points where a row's distortion may be small.
+    """Nine starts of each row.
 
-    The fit of squared distances, its mirror images along the two principal axes with the least
-    spread, the mean, two points above and below the fit, and three on the line from the fit
-    through the nearest anchor: at its distance on both sides, and the anchor itself.
+    They are the fit of squared distances; its two mirror images along the two principal axes of
+    least variance; the anchors' mean; the two points above and below the fit; and three points on
+    the line through the fit and the nearest anchor: one on each side of the anchor, at its
+    original distance, and the anchor itself.
 
     Parameters
     ----------
     anchors : ndarray of shape (n, m)
-        Where the anchored items are.
+        Coordinates of the anchored items.
     deviations, weights : ndarrays of shape (q, n)
-        Original distances, and weights of which each row has one above 0.
+        Original distances, and weights. Each row needs a weight above 0.
 
     Returns
     -------
