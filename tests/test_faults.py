@@ -486,7 +486,9 @@ def test_row_31_a_sample_without_edges(case):
     if case.distinct:
         assert n_distinct(case.found(estimator)) == 62
     if case.warns_of_parts:
-        with pytest.warns(UserWarning, match=r"connected (part|component)|No chain|no path between them"):
+        with pytest.warns(
+            UserWarning, match=r"connected (part|component)|No chain|no path between them"
+        ):
             case.make(metric="precomputed", **of_stored(case)).fit(graph, y)
 
 
