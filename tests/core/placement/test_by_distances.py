@@ -252,7 +252,9 @@ def test_the_embedding_may_be_anywhere_and_inputs_are_left_alone():
 
 def test_a_loss_that_is_infinite_everywhere_gives_a_finite_place_and_a_warning():
     anchors, _, deviations = scene(2)
-    with pytest.warns(ConvergenceWarning, match=r"20 of 20 new items .* infinite at all points tried"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"20 of 20 new items .* infinite at all points tried"
+    ):
         X = place_by_distances(anchors, deviations, lambda delta, d: d * torch.nan)
     assert np.isfinite(X).all()
 
