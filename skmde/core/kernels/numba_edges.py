@@ -1,9 +1,10 @@
 """Fused CPU kernels: value and gradient of the average distortion.
 
-Edges are taken in blocks that fit in the first-level cache: gather the endpoints into squared
-distances, map them to (value, slope) in a loop of its own (``numba_maps.py``), scatter. Each
-*piece* of the edge list adds into a gradient of its own. The pieces are then summed in order, so
-the result does not depend on which thread took which piece. Figures: ``benchmarks/kernel.py``.
+Edges are processed in blocks that fit in the first-level cache, in three steps: compute squared
+distances, map them to (value, slope) in a separate loop (``numba_maps.py``), and add the forces to
+the gradient. Each *piece* of the edge list has a gradient of its own. The gradients are then
+summed in order, so the result does not depend on which thread processes which piece. Timings:
+``benchmarks/kernel.py``.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from skmde._utils.jit import CONTRACT, REASSOCIATE, jit
 from skmde.core.kernels.numba_maps import evaluate
 
 BLOCK = 256  # edges; seven arrays of this length stay in a 32 kB cache
-ROW_BLOCK = 2048  # pairs of one item; they need no gathering, so the second-level cache will do
-CHUNK = 8192  # numbers of a long vector that a sum of pieces takes at a time
+ROW_BLOCK = 2048  # pairs of one item; their memory is contiguous, so second-level cache suffices
+CHUNK = 8192  # entries of a long vector that `collect` sums at a time
 
 
 @jit(fastmath=REASSOCIATE)
 def _sum(values: Any) -> float:
-    # In float64, at no cost: near a minimum, rounding decides when the line search gives up.
+    # float64 costs no time here. Near a minimum, rounding errors make the line search stop.
     total = 0.0
     for k in range(values.shape[0]):
         total += np.float64(values[k])
@@ -59,9 +60,9 @@ def _squared_distance(x: Any, y: Any) -> Any:
 
 @jit(fastmath=CONTRACT)
 def _scatter(X: Any, i: Any, j: Any, slope: Any, G: Any) -> None:
-    """Add slope (x_i - x_j) to row i of G and take it from row j.
+    """Add slope (x_i - x_j) to row i of G and subtract it from row j.
 
-    Edges are sorted by i, so that row's sum is kept in registers until i changes.
+    Edges are sorted by i, so the sum of row i stays in registers until i changes.
     """
     m = X.shape[1]
     if m == 2:
@@ -113,7 +114,7 @@ def piece(
 ) -> float:
     """Add the gradient of the edges ``start:stop`` to `G` and return the sum of their values.
 
-    `delta` holds the original distances for losses, and is not read (it may be `w`) for penalties.
+    For losses, `delta` holds the original distances. For penalties it is not read and may be `w`.
     """
     d2 = np.empty(BLOCK, X.dtype)
     d = np.empty(BLOCK, X.dtype)
@@ -143,7 +144,7 @@ def piece(
 
 @jit()
 def collect(parts: Any, scale: float, start: int, stop: int, out: Any) -> None:
-    """``out = scale * sum(parts)`` for flat positions ``start:stop``; the parts become 0."""
+    """``out = scale * sum(parts)`` for flat positions ``start:stop``; sets the parts to 0."""
     factor = out.dtype.type(scale)
     for first in range(start, stop, CHUNK):
         last = min(first + CHUNK, stop)
@@ -160,7 +161,7 @@ def collect(parts: Any, scale: float, start: int, stop: int, out: Any) -> None:
 
 @jit(fastmath=CONTRACT)
 def _row_squares(XT: Any, i: int, first: int, last: int, d2: Any) -> None:
-    """Squared distances of item `i` to the items ``first:last``."""
+    """Squared distances from item `i` to the items ``first:last``."""
     limit = np.finfo(XT.dtype).max
     if XT.shape[0] == 2:
         a, b, x, y = XT[0, i], XT[1, i], XT[0, first:last], XT[1, first:last]
@@ -180,7 +181,7 @@ def _row_squares(XT: Any, i: int, first: int, last: int, d2: Any) -> None:
 
 @jit(fastmath=REASSOCIATE)
 def _row_forces(a: Any, x: Any, slope: Any, g: Any) -> Any:
-    """Take slope (a - x) from each `g`; their sum."""
+    """Subtract the force slope (a - x) from each entry of `g`; return the sum of the forces."""
     total = x.dtype.type(0)
     for k in range(x.shape[0]):
         force = slope[k] * (a - x[k])
@@ -193,10 +194,11 @@ def _row_forces(a: Any, x: Any, slope: Any, g: Any) -> Any:
 def triangle(
     kind: int, params: Any, XT: Any, w: Any, delta: Any, start: int, stop: int, GT: Any
 ) -> float:
-    """Like `piece`, for all pairs ``i < j`` with i in ``start:stop``: no index is read.
+    """Like `piece`, but for all pairs ``i < j`` with i in ``start:stop``, without index arrays.
 
-    `XT` and `GT` have shape (m, n), so that everything runs along the memory. `w` and `delta` hold
-    all pairs in the order of rows; an empty `w` is all ones, an empty `delta` is not read.
+    `XT` and `GT` have shape (m, n), so that all loops run over contiguous memory. `w` and `delta`
+    hold all pairs row by row. An empty `w` means that all weights are 1; an empty `delta` is not
+    read.
     """
     m, n = XT.shape
     d2 = np.empty(ROW_BLOCK, XT.dtype)
@@ -207,7 +209,7 @@ def triangle(
     ones = np.ones(ROW_BLOCK, XT.dtype)
     total = 0.0
     for i in range(start, stop):
-        own = i * (2 * n - i - 1) // 2 - i - 1  # the pair (i, j) is number own + j
+        own = i * (2 * n - i - 1) // 2 - i - 1  # the pair (i, j) has index own + j
         for first in range(i + 1, n, ROW_BLOCK):
             last = min(first + ROW_BLOCK, n)
             c = last - first

@@ -1,14 +1,14 @@
-"""Compiled losses: value, slope and curvature of a block of pairs, and of one residual.
+"""Compiled losses: value, slope and curvature of a block of pairs or of a single pair.
 
-One short loop for each loss of ``functions/kinds.py``, which states the formulas, gives values and
-slopes to the solver: it holds no branch that the compiler could not turn into a select, so it
-vectorises, in float32 and float64. `loss_derivatives` gives the value and two derivatives of one
-pair in float64. It takes the residual as well as the distance, so that a residual far below the
-rounding of the distance counts. Distances have no floor there but that of the fractional losses;
-where a curvature diverges at the residual 0, a parabola takes the loss's place below `D_FLOOR`.
+``functions/kinds.py`` states the formulas. Each loss has a short loop that computes values and
+slopes for the solver, in float32 or float64. The compiler can turn all branches of the loop into
+selects, so it vectorises. `loss_derivatives` computes the value and two derivatives of a single
+pair in float64. Its arguments include the residual, so that a residual far below the rounding
+error of the distance is not lost. There, only the fractional losses have a floor for distances.
+If a curvature diverges at the residual 0, a parabola replaces the loss below `D_FLOOR`.
 
-These are two forms since neither can be had from the other at no cost: the loops take the value at
-the true distance and the slope at the floored one. The tests hold the two together.
+There are two forms, since the loops evaluate the value at the true distance and the slope at the
+floored one. Deriving one form from the other would cost time. Tests check that the two agree.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def map_squared(d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
 
 @jit(fastmath=CONTRACT)
 def map_weighted_squared(a: Any, d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
-    # kappa itself is not formed: 1 / delta^2 may overflow where (r / delta)^2 does not
+    # kappa is not computed: 1 / delta^2 may overflow where (r / delta)^2 does not
     two, one, zero = d.dtype.type(2), d.dtype.type(1), d.dtype.type(0)
     if a == two:
         for k in range(d.shape[0]):
@@ -142,7 +142,7 @@ def map_power_loss(a: Any, d: Any, D: Any, delta: Any, value: Any, slope: Any) -
 def loss_derivatives(
     kind: int, a: float, unit: float, delta: float, d: float, r: float, side: float
 ) -> Any:
-    """Value of a loss and its two derivatives in d, where ``d = delta + r``.
+    """Value of a loss and its first two derivatives with respect to ``d = delta + r``.
 
     Parameters
     ----------
@@ -151,12 +151,13 @@ def loss_derivatives(
     a : float
         The loss's first parameter.
     unit : float
-        What the lengths that follow are multiples of. The three results are those of the loss at
-        ``unit * delta`` and ``unit * d``, up to a factor that they and all pairs share.
+        Unit of the lengths that follow. The results belong to the loss at ``unit * delta`` and
+        ``unit * d``, up to a factor that is the same for all three and for all pairs.
     delta, d, r : float
         Original distance, embedding distance, and residual.
     side : float
-        Sign of the residual, which at 0 chooses the side of a kink; 0 gives the slope 0.
+        Sign of the residual. If the residual is 0, it selects the side of a kink; 0 then means
+        the slope 0.
 
     Returns
     -------
@@ -184,7 +185,7 @@ def loss_derivatives(
         z = (x if a >= 2.0 else max(x, _FLOOR)) ** (a - 2.0)
         return z * x * x, a * z * r, a * (a - 1.0) * z
     if kind == _WEIGHTED_SQUARED:
-        if delta == 0.0:  # its error is absolute
+        if delta == 0.0:  # a relative error is undefined, so the absolute error counts
             kappa = unit * unit if a == 2.0 else unit
             return kappa * r * r, 2.0 * kappa * r, 2.0 * kappa
         other = delta if a == 2.0 else 1.0
@@ -200,7 +201,7 @@ def loss_derivatives(
         if side < 0.0:
             return -s, -v / B, 2.0 * v / B / B
         return q, side / delta, 0.0
-    # SOFT_FRACTIONAL: up and down are its weights of d / delta and delta / d
+    # SOFT_FRACTIONAL: `up` and `down` are the weights of d / delta and delta / d
     y = 0.5 * a * (q + s)
     fall = np.expm1(-abs(y))
     e, rest = 1.0 + fall, fall * (2.0 + fall)  # exp(-|y|) and exp(-2 |y|) - 1

@@ -1,7 +1,7 @@
-"""From squared distance to distortion, slope and curvature, a block of pairs at a time.
+"""Maps from squared distances to distortions, slopes and curvatures of a block of pairs.
 
-The formulas are in ``numba_penalties.py`` and ``numba_losses.py``. `evaluate` picks the loop once
-for a block; parameters are arguments, so nothing is compiled twice when they change.
+The formulas are in ``numba_penalties.py`` and ``numba_losses.py``. `evaluate` selects the loop
+once for a block. Parameters of functions are arguments, so new values need no recompilation.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def _distances(d2: Any, d: Any, floored: Any) -> None:
 
 @jit(fastmath=CONTRACT)
 def _weigh_clamped(w: Any, value: Any, slope: Any) -> None:
-    """Multiply by the weights where that, or the map, may overflow.
+    """Multiply by the weights and clip to finite numbers, for maps that may overflow.
 
-    An infinite slope times a difference of 0 would be NaN, in the gradient of coincident items.
+    Otherwise an infinite slope times the difference 0 of coincident items gives a NaN gradient.
     """
     zero, limit = w.dtype.type(0), w.dtype.type(np.finfo(w.dtype).max)
     for k in range(w.shape[0]):
@@ -82,15 +82,15 @@ def evaluate(
     kind : int
         Constant of ``functions/kinds.py``.
     params : array of shape (2,)
-        The function's (a, b), in the dtype of the distances.
+        The function's parameters (a, b), in the dtype of the distances.
     w, delta : arrays of shape (c,)
         Weights, and original distances (not read for penalties).
     d2 : array of shape (c,)
         Squared embedding distances.
     d, D : arrays of shape (c,)
-        Scratch.
+        Scratch space.
     value, slope : arrays of shape (c,)
-        Written: w f(d) and w f'(d) / d.
+        Receive w f(d) and w f'(d) / d.
     """
     a, b = params[0], params[1]
     _distances(d2, d, D)
@@ -176,9 +176,9 @@ def expand(
     slope: Any,
     curvature: Any,
 ) -> None:
-    """Like `evaluate`, with the curvature w f''(d) as well, for methods of second order.
+    """Like `evaluate`, but also computes the curvature w f''(d), for second-order methods.
 
-    A curvature too large for its dtype is the largest number.
+    A curvature that overflows its dtype is replaced by the largest finite number.
     """
     evaluate(kind, params, w, delta, d2, d, D, value, slope)
     if kind < _SQUARED:

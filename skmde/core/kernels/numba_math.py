@@ -1,11 +1,11 @@
 """Logarithm and exponential as short polynomials that the compiler can vectorise.
 
-libm's functions are called one number at a time, and take most of an edge's time. In float32
-the functions here are polynomials after the usual reduction of the argument (Cephes'
-``logf`` and ``expf``; accurate to 2e-7 relative, tested over the whole range); in float64
-they are libm's own. A kernel calls ``log(x)`` and the element type picks the version.
+libm's functions process one number per call and would take most of a kernel's time. In float32,
+the functions here are polynomials after the usual argument reduction (Cephes' ``logf`` and
+``expf``; their relative error is at most 2e-7, tested over the whole range). In float64 they are
+libm's functions. A kernel calls ``log(x)``, and the type of x selects the version.
 
-None of these may be compiled with reassociation: the error terms below would fold to zero.
+None of these may be compiled with reassociation, which would simplify the error terms below to 0.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _exp_parts_f32(x: Any) -> Any:
     q = q * r + np.float32(1.6666665459e-1)
     q = q * r + np.float32(5.0000001201e-1)
     q = q * r * r + r
-    # 2^k in two factors, since 2^128 is not a float32 and 2^128 (1 + q) may be
+    # 2^k is split into two factors: 2^128 overflows float32, but 2^128 (1 + q) may not
     half = np.int32(k) >> np.int32(1)
     rest = np.int32(k) - half
     a = _float(np.int32((half + np.int32(127)) << np.int32(23)))
@@ -111,7 +111,7 @@ def _expm1_f32(x: Any) -> Any:
 
 @jit()
 def _log1p_f32(x: Any) -> Any:
-    # log(1 + x) from the rounded sum u, plus what rounding lost, to first order
+    # log(1 + x) = log(u) for the rounded sum u, plus a first-order correction of its rounding error
     u = np.float32(1.0) + min(x, _FLT_MAX)
     return _log_f32(u) + (x - (u - np.float32(1.0))) / u
 
@@ -122,12 +122,12 @@ def log(x: Any) -> Any:
 
 
 def exp(x: Any) -> Any:
-    """e to the x; 0 below the smallest normal number, and never above the largest."""
+    """exp(x); results below the smallest normal number are 0, and large results do not overflow."""
     return math.exp(x)
 
 
 def expm1(x: Any) -> Any:
-    """e to the x, less 1, accurate near 0; infinite from x = 88.38 on in float32."""
+    """exp(x) - 1, accurate near 0; infinite in float32 for x >= 88.38."""
     return math.expm1(x)
 
 
@@ -155,7 +155,7 @@ overload(log1p, strict=False)(_by_type(_log1p_f32, math.log1p))
 
 @jit(fastmath=CONTRACT)
 def powers(d: Any, a: Any, z: Any) -> None:
-    """z = d^a for d > 0; the usual exponents need no logarithm."""
+    """z = d^a for d > 0; common exponents need no logarithm."""
     if a == 1.0:
         for k in range(d.shape[0]):
             z[k] = d[k]

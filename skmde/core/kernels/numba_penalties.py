@@ -1,8 +1,8 @@
 """Compiled penalties: value, slope and curvature of a block of pairs.
 
-One short loop for each penalty of ``functions/kinds.py``, which states the formulas. The loops hold
-no branch that the compiler could not turn into a select, so they vectorise. Curvatures follow from
-slopes, so the loops of the solver, which needs none, stay as short as they were.
+``functions/kinds.py`` states the formulas. Each penalty has a short loop. The compiler can turn all
+branches of the loop into selects, so it vectorises. Curvatures are computed from slopes by separate
+loops, since the first-order solver does not need them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FLOOR = kinds.D_FLOOR
 
 @jit(fastmath=CONTRACT)
 def _lowest_power(d: Any, a: Any) -> Any:
-    """The power of the floor: max(d^a, it) is the power of the floored distance."""
+    """The floor to the power a; max(d^a, this) is the floored distance to the power a."""
     return d.dtype.type(_FLOOR**a)
 
 
@@ -59,7 +59,7 @@ def map_logistic(a: Any, b: Any, d: Any, D: Any, value: Any, slope: Any) -> None
 
 @jit(fastmath=CONTRACT)
 def map_log1p_small(a: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
-    # Neither d^a nor D^2 can overflow: a <= 2, and d^2 is a number.
+    # Neither d^a nor D^2 can overflow, since a <= 2 and d^2 is finite.
     one, zero, lowest = d.dtype.type(1), d.dtype.type(0), _lowest_power(d, a)
     powers(d, a, value)
     for k in range(d.shape[0]):
@@ -84,7 +84,7 @@ def map_log1p_large(a: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
 def _log_of(z: Any, zero: Any, half: Any, one: Any, tiny: Any) -> Any:
     """log(1 - exp(-z)), and z / (exp(z) - 1)."""
     y, e = -expm1(-z), exp(-z)
-    # for e near 0, y is 1 to the last bit or two; what rounding took from it is e's part
+    # for e near 0, y is 1 up to rounding; the second term corrects the rounding error of y
     value = log(y) + ((-e - (y - one)) / y if y > half else zero)
     rate = z * (e / y) if z > tiny else one - half * z
     return value, rate if e > zero else zero
@@ -99,7 +99,7 @@ def map_log(a: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
         for k in range(d.shape[0]):
             z = slope[k]
             v, rate = _log_of(z, zero, half, one, tiny)
-            # below `tiny`, log z would lose z to underflow where a is large
+            # below `tiny`, use log z = a log D, since z = D^a may underflow if a is large
             value[k] = a * log(D[k]) - half * z if z < tiny else v
             slope[k] = a * rate / D[k] / D[k]
     else:
@@ -166,7 +166,7 @@ def map_barrier(a: Any, w: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
 
 @jit(fastmath=CONTRACT)
 def _bend_log(a: Any, w: Any, D: Any, slope: Any, curvature: Any) -> None:
-    one, most = D.dtype.type(1), D.dtype.type(1000)  # from there on, the slope is 0
+    one, most = D.dtype.type(1), D.dtype.type(1000)  # for larger powers, the slope is 0
     powers(D, a, curvature)
     for k in range(D.shape[0]):
         z = min(curvature[k], most)
@@ -189,7 +189,7 @@ def _bend_sigmoid(a: Any, b: Any, d: Any, D: Any, slope: Any, curvature: Any) ->
     for k in range(d.shape[0]):
         u = b * (d[k] - a)
         e = expm1(-abs(u))
-        tanh = e / (two + e)  # of -|u| / 2
+        tanh = e / (two + e)  # tanh(-|u| / 2)
         curvature[k] = b * (slope[k] * D[k]) * (tanh if u > zero else -tanh)
 
 
@@ -228,6 +228,6 @@ def bend_penalty(
     elif kind == _BARRIER:
         for k in range(d.shape[0]):
             g = max(d[k] - a, d.dtype.type(_FLOOR))
-            curvature[k] = one / g / g  # the weight multiplies d, which does not bend
+            curvature[k] = one / g / g  # the weighted term is linear in d, so it adds nothing
     else:  # linear, hinge
         curvature[:] = 0.0

@@ -1,11 +1,11 @@
-"""The reference kernels, in torch: any device, any distortion function, autograd included.
+"""The reference kernels, in torch, for any device and any distortion function, with autograd.
 
-They state in a few lines what ``numba_edges.py`` does fast, and the tests hold the two together.
-Nothing here reads a number back to the host, and no sum depends on the order in which threads
+They compute the same as ``numba_edges.py`` in a few lines, and tests check that the two agree. No
+function copies results from the device to the host. No sum depends on the order in which threads
 or a GPU's blocks finish: the gradient is summed row by row over a fixed sorting of the edges.
 
-On the CPU functions are evaluated on blocks of edges that torch does not share out among threads:
-see :mod:`skmde.core.kernels.torch_blocks`.
+On the CPU, functions are evaluated on blocks of edges so small that torch does not divide them
+among threads; see :mod:`skmde.core.kernels.torch_blocks`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from skmde.functions.base import Loss, Penalty
 
 @dataclass(frozen=True)
 class Incidence:
-    """Which edges end in which item: a segment's ``A`` as sorted lists, for sums by row.
+    """Incidence matrix ``A`` of a segment's edges, stored as sorted lists for sums by row.
 
     Attributes
     ----------
     position : torch.Tensor of shape (2 c,), int64
         Positions in the concatenation of the c edges' differences and their negatives,
-        sorted by the item that they belong to.
+        sorted by item.
     offsets : torch.Tensor of shape (n + 1,), int64
-        Where each item's run starts.
+        The start of each item's run in `position`.
     """
 
     position: torch.Tensor
@@ -47,7 +47,7 @@ class Incidence:
         return cls(position, torch.cat([zero, torch.cumsum(counts, 0)]))
 
     def rows(self, values: torch.Tensor) -> torch.Tensor:
-        """``A @ values`` for values of shape (c, m): shape (n, m)."""
+        """``A @ values``, of shape (n, m), for values of shape (c, m)."""
         signed = take_rows(torch.cat([values, -values]), self.position)
         return torch.segment_reduce(signed, "sum", offsets=self.offsets, axis=0)
 
@@ -61,16 +61,16 @@ def take_rows(X: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     """``X[index]``."""
     if is_cpu(X) or X.shape[1] * X.element_size() % 16:
         return X.index_select(0, index)
-    # For rows of so many bytes torch's CUDA kernel gives each row a block of threads: on an H200 it
-    # took twenty times as long as gathering two columns.
+    # If a row's size is a multiple of 16 bytes, torch's CUDA kernel uses a block of threads for
+    # each row. On an H200 this took 20 times as long as gathering two columns.
     return X.T.contiguous().index_select(1, index).T
 
 
 def block_of(function: Penalty | Loss, device: torch.device, n_edges: int) -> int:
-    """How many of its `n_edges` edges a function is to be given at a time.
+    """Number of edges per call of a function that has `n_edges` edges in all.
 
-    A plain callable may hold one parameter for each edge; then it has to see all of them at once.
-    That is found out by giving it two.
+    A plain callable may hold one parameter for each edge. It must then be called with all edges at
+    once. To find out, it is called with two edges, which then raises an error.
     """
     if not is_cpu(device) or n_edges <= CALL:
         return n_edges
@@ -92,7 +92,7 @@ def distortions(
     delta: torch.Tensor | None,
     block: int,
 ) -> torch.Tensor:
-    """Weighted distortions at embedding distances `d`; `delta` are original distances (losses)."""
+    """Weighted distortions at embedding distances `d`; losses need the original ones, `delta`."""
     return _by_block(_values, function, d, w, delta, block)
 
 
@@ -150,7 +150,7 @@ def _slopes(
 
 
 def history_dots(H: torch.Tensor, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Inner products of every row of `H` with `g` and with `y`: shape (rows, 2)."""
+    """Inner products of each row of `H` with `g` and with `y`, of shape (rows, 2)."""
     return H @ torch.stack([g, y], dim=1)
 
 

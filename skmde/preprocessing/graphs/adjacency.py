@@ -1,18 +1,20 @@
-"""From whatever a caller calls a graph to one form: a symmetric sparse array.
+"""Conversion of graphs in several forms to a symmetric sparse array.
 
-Three forms are read: a sparse matrix of any format, a dense matrix, and a networkx graph (known
-by its attributes; networkx is not imported). What counts as an edge:
+Three forms are accepted: a sparse matrix of any format, a dense matrix, and a networkx graph
+(recognised by its attributes; networkx is not imported). These are the edges:
 
-- Sparse: what is stored, zeros included; infinity is no edge. DIA and BSR pad with zeros, so
-  theirs are none. Entries stored twice are added up, as everywhere in scipy.
-- Dense: what is neither zero nor infinite.
-- networkx: its edges; one without a "weight" has length 1, and the shortest of parallel ones
-  counts.
+- Sparse: the stored entries, including zeros, but not infinities. Zeros in the DIA and BSR formats
+  are no edges, since these formats pad with zeros. Duplicate entries are added, as everywhere in
+  scipy.
+- Dense: the entries that are neither zero nor infinite.
+- networkx: the graph's edges. An edge without a "weight" has length 1. Of parallel edges, the
+  shortest counts.
 
-Where the numbers are weights, infinity is an error: only a length can be too large to be one.
+If the numbers are weights, infinity is an error: only an infinite length means that there is no
+edge.
 
-Graphs are undirected: an edge in one direction is an edge. Loops are dropped. Nothing is written
-into the caller's object.
+Graphs are undirected: an edge in one direction counts as an edge. Loops are dropped. The caller's
+object is not modified.
 """
 
 from __future__ import annotations
@@ -35,12 +37,13 @@ def as_adjacency(graph, *, quantity="length"):
     graph : sparse or dense matrix of shape (n, n), or networkx graph
         See the module's documentation.
     quantity : str, default="length"
-        What the numbers on the edges are: "length", "distance" or "weight".
+        Meaning of the numbers on the edges: "length", "distance" or "weight".
 
     Returns
     -------
     adjacency : csr_array of shape (n, n), float64
-        Symmetric, without diagonal or duplicates, indices int32 and sorted. Zeros are stored.
+        Symmetric, without diagonal entries or duplicates. Its indices are int32 and sorted. Edges
+        of length 0 are stored.
     names : list or None
         The nodes of a networkx graph, in its order; None for a matrix.
 
@@ -77,7 +80,7 @@ def as_adjacency(graph, *, quantity="length"):
 
 
 def is_networkx(graph):
-    """Whether this is a networkx graph, or looks like one."""
+    """Whether an object has the attributes of a networkx graph."""
     return hasattr(graph, "nodes") and hasattr(graph, "edges")
 
 
@@ -98,18 +101,19 @@ def is_unweighted(adjacency):
 
 
 def with_further_rows(graph, X):
-    """A graph with further nodes.
+    """Add nodes to a graph.
 
     Parameters
     ----------
     graph : sparse matrix of shape (n, n)
+        The graph.
     X : sparse or dense matrix of shape (q, n + q)
-        What the further nodes' edges hold: those to the old nodes, then those to each other.
+        The edges of the q further nodes: first those to the n old nodes, then those to each other.
 
     Returns
     -------
     graph : csr_array of shape (n + q, n + q)
-        The rows one below the other; :func:`as_adjacency` makes it symmetric.
+        The rows of `X` below those of `graph`. :func:`as_adjacency` makes it symmetric.
     """
     old, further = sp.coo_array(graph), sp.coo_array(X)
     q, n = further.shape
@@ -122,8 +126,8 @@ def with_further_rows(graph, X):
 def _checked_size(shape):
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
-            f"A graph's adjacency matrix must be square, one row and one column a node (inf where "
-            f"there is no edge), got shape {tuple(shape)}."
+            f"A graph's adjacency matrix must be square, with one row and one column per node, got "
+            f"shape {tuple(shape)}."
         )
     return shape[0]
 
@@ -177,7 +181,7 @@ def _as_real(values, quantity):
 
 
 def _merged(codes, values, function):
-    """Each code once, sorted, with its values put together."""
+    """Sort the codes, drop duplicates, and combine the values of equal codes by a ufunc."""
     order = np.argsort(codes, kind="stable")
     codes, values = codes[order], values[order]
     first = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
@@ -213,7 +217,7 @@ def _check_values(rows, columns, values, quantity, names):
 
 
 def _one_direction(n, rows, columns, values, quantity):
-    """Each edge once, ``low < high``; where both directions are stored, their average."""
+    """Each edge once, with ``low < high``; average the values if both directions are stored."""
     low, high = np.minimum(rows, columns), np.maximum(rows, columns)
     codes = low.astype(np.int64) * n + high
     order = np.argsort(codes, kind="stable")

@@ -1,13 +1,13 @@
-"""Recognising training rows among the rows given to ``transform``.
+"""Recognition of training rows among the rows given to ``transform``.
 
-A distance of 0 cannot tell them: under the cosine distance a zero row is at distance 1 from
-its own copy, some metrics give a row a distance from itself, and an approximate search may
-overlook it. So each row has a code of 64 bits, a sum over its nonzero entries of a mixture of
-value and column: equal for a dense row, a sparse one and another dtype of the same numbers. Two
-of a million different rows have the same code with a probability of 3e-8.
+The distance 0 does not identify them: the cosine distance of a zero row from its copy is 1, some
+metrics give a row a positive distance from itself, and an approximate search may miss it. So each
+row has a hash code of 64 bits. It is the sum over the row's nonzero entries of a hash of value and
+column. The same numbers have the same code in a dense or a sparse row of any dtype. The
+probability that any two of a million different rows have the same code is 3e-8.
 
-A row that has no known code but is at distance 0 from a training row counts as equal to it, too
-(`twins`), and takes what belongs to that row (`with_twins`).
+A row without a known code that is at distance 0 from a training row also counts as equal to it
+(`twins`), and gets that row's coordinates (`with_twins`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from skmde._utils.jit import jit
 from skmde._utils.random import GOLDEN, splitmix64
 
 _BLOCK_BYTES = 1 << 22
-_ROUNDING = 1e-6  # of the reach: error of a given distance of 0
+_ROUNDING = 1e-6  # rounding error of a given distance of 0, relative to the reach
 
 
 class KnownRows:
-    """The codes of training rows.
+    """The hash codes of training rows.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class KnownRows:
         self.rows = order.astype(np.int32)
 
     def find(self, X):
-        """The first training row that equals each row of `X`, -1 where none does.
+        """For each row of `X`, the index of the first equal training row, or -1 if there is none.
 
         Parameters
         ----------
@@ -67,11 +67,11 @@ class KeptRows(KnownRows):
         self._X = X
 
     def joined(self, X):
-        """The training rows and then those of `X`, shape (n + q, d)."""
+        """The training rows followed by the rows of `X`, of shape (n + q, d)."""
         if not np.array_equal(_row_codes(self._X)[self.rows], self.codes):
             raise ValueError(
-                "The array that was given to fit has been changed since, so no samples can "
-                "join it. Fit again, with an array that stays as it is."
+                "The array that was given to fit has been modified since, so samples cannot be "
+                "added to it. Fit again, and do not modify the array."
             )
         if sp.issparse(self._X):
             return sp.csr_array(sp.vstack([sp.csr_array(self._X), sp.csr_array(X)]))
@@ -79,28 +79,28 @@ class KeptRows(KnownRows):
 
 
 def twins(known, nearest, distances, reach, *, given):
-    """The training row that each row equals: the one of its code, or one at distance 0.
+    """The training row that each row equals: the one with the same code, or one at distance 0.
 
-    Distances that are given often come from matrix products, which leave a row at a distance of
-    rounding from itself: they count as 0 up to 1e-6 of the training row's reach.
+    Precomputed distances often come from matrix products, so that a row's distance from itself is
+    not exactly 0. They count as 0 if they are at most 1e-6 times the training row's reach.
 
     Parameters
     ----------
     known : ndarray of shape (q,), int
-        Training rows that were found by their codes, -1 where there is none.
+        The training row with the same code as each row; -1 if there is none.
     nearest : ndarray of shape (q,), int
-        The training row nearest to each row; -1 where there is none.
+        The training row nearest to each row; -1 if there is none.
     distances : ndarray of shape (q,)
-        How far it is.
+        The distance to the nearest training row.
     reach : ndarray of shape (n,)
-        How far the neighbours of each training row are from it.
+        The distance from each training row to its farthest neighbour.
     given : bool
-        Whether distances are given, rather than computed from rows.
+        Whether the distances are precomputed, rather than computed from rows.
 
     Returns
     -------
     twin : ndarray of shape (q,), int
-        -1 for rows that equal none.
+        The training row that each row equals; -1 if there is none.
     """
     tolerance = _ROUNDING if given else 0.0
     same = (nearest >= 0) & (distances <= tolerance * reach[nearest])
@@ -108,13 +108,13 @@ def twins(known, nearest, distances, reach, *, given):
 
 
 def with_twins(place, twin, embedding):
-    """Coordinates of rows: of those that equal a training row its own, and others.
+    """Coordinates of rows: copied from the training row that a row equals, or else placed.
 
     Parameters
     ----------
     place : callable
-        Takes a mask of shape (q,), the rows that equal no training row, and returns their
-        coordinates. It is not called if there are none.
+        Takes a mask of shape (q,) that selects the rows that equal no training row, and returns
+        their coordinates. It is not called if there are no such rows.
     twin : ndarray of shape (q,), int
         The training row that each row equals, or -1.
     embedding : ndarray of shape (n, m)
@@ -151,7 +151,7 @@ def _row_codes(X):
 
 @jit(inline="always")
 def _mixed(bits, column):
-    """splitmix64's number for a value in a column; 0 for 0.0 and -0.0."""
+    """Hash of a value and its column by splitmix64; 0 for the values 0.0 and -0.0."""
     if bits << np.uint64(1) == np.uint64(0):
         return np.uint64(0)
     z = bits + (np.uint64(column) + np.uint64(1)) * GOLDEN

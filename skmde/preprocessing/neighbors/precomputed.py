@@ -1,14 +1,16 @@
-"""Neighbours from distances that the caller has already.
+"""Neighbours from precomputed distances.
 
-Three forms are read, and only by these functions: a sparse matrix given anywhere else is data.
+Three forms are accepted. Only these functions read a sparse matrix as distances; everywhere else
+it is data.
 
-- A dense matrix of distances. Infinity says that a pair has none.
-- A sparse graph, in any format: what is stored is an edge, zeros included; what is not stored is
-  not. Rows may be of unequal length. A row's own entry, as `KNeighborsTransformer` stores it, is
-  dropped by its index.
-- A pair ``(indices, distances)`` of tables with one row of neighbours each; -1 masks an entry.
+- A dense matrix of distances. Infinity means that a pair has no distance.
+- A sparse graph in any format: the stored entries, including zeros, are the edges. Rows may have
+  different numbers of entries. The entry of a row for itself, which `KNeighborsTransformer`
+  stores, is recognised by its index and dropped.
+- A pair ``(indices, distances)`` of tables with one row per item. The index -1 marks a missing
+  neighbour.
 
-Nothing is written into the caller's arrays. Tables come back in the form of
+The caller's arrays are not modified. The returned tables have the form of
 :mod:`skmde.preprocessing.neighbors.search`.
 """
 
@@ -32,20 +34,20 @@ __all__ = ["joined_neighbors", "precomputed_neighbors", "precomputed_queries"]
 
 _BLOCK_ENTRIES = 1 << 20
 
-# Relative to the largest distance: a negative one closer to 0 is a 0 that was rounded.
+# Relative to the largest distance: smaller negative numbers are rounding errors of 0.
 _ROUNDING = 1e-12
 
 
 def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
-    """The nearest other items of every item.
+    """The nearest other items of each item.
 
     Parameters
     ----------
     distances : array-like or sparse matrix of shape (n, n), or pair of array-likes of shape (n, k)
-        See the module's documentation. A dense matrix that is not symmetric is replaced by the
-        average of its two directions; where only one of them is finite, it alone counts.
+        See the module's documentation. If a dense matrix is not symmetric, the two directions of
+        each pair are averaged; if only one of them is finite, it is used.
     n_neighbors : int, default=None
-        How many to keep of each row; None keeps all.
+        Number of neighbours to keep per row; None keeps all.
     max_distance : float, default=None
         Neighbours beyond this distance are left out.
 
@@ -54,7 +56,7 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
     indices : ndarray of shape (n, n_neighbors), int32
         Sorted by (distance, index); -1 where there is no neighbour.
     distances : ndarray of shape (n, n_neighbors), float64
-        In the units given; infinity where there is no neighbour.
+        In the units of the argument; infinity where there is no neighbour.
 
     Raises
     ------
@@ -96,7 +98,7 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
 
 
 def symmetric_distances(distances):
-    """A dense matrix of distances, checked; asymmetric ones are averaged, with a warning.
+    """Check a dense matrix of distances; average it, with a warning, if it is not symmetric.
 
     Parameters
     ----------
@@ -105,13 +107,13 @@ def symmetric_distances(distances):
     Returns
     -------
     distances : ndarray of shape (n, n)
-        Infinity where there is none. Not written to: it may be the caller's.
+        Infinity where there is no distance. It may be the caller's array: do not modify it.
     """
     return _averaged(_checked_square(distances))
 
 
 def distances_to_training(distances, n_train):
-    """Distances from new items to the training items, checked.
+    """Check distances from new items to the training items.
 
     Parameters
     ----------
@@ -132,14 +134,14 @@ def distances_to_training(distances, n_train):
 
 
 def precomputed_queries(distances, n_neighbors=None, *, n_train, max_distance=None):
-    """The nearest training items of items that are not among them.
+    """The nearest training items of new items.
 
     Parameters
     ----------
     distances : array-like or sparse matrix of shape (n_queries, n_train), or pair of array-likes
         Distances from new items to training items, in one of the forms of the module.
     n_neighbors : int, default=None
-        How many to keep of each row; None keeps all.
+        Number of neighbours to keep per row; None keeps all.
     n_train : int
         Number of training items.
     max_distance : float, default=None
@@ -179,17 +181,17 @@ def precomputed_queries(distances, n_neighbors=None, *, n_train, max_distance=No
 
 
 def joined_neighbors(indices, distances, further, n_neighbors=None):
-    """The nearest other items of items that have neighbours already and of further ones.
+    """The nearest neighbours after adding further items to items with known neighbours.
 
     Parameters
     ----------
     indices, distances : ndarray of shape (n, k)
-        The nearest of each of the first n items.
+        The nearest neighbours of the first n items.
     further : array-like or sparse matrix of shape (q, n + q), or pair of array-likes
-        Distances from q further items to all, in one of the forms of the module. A pair does not
-        change the neighbours of the first n items.
+        Distances from q further items to all items, in one of the forms of the module. A pair
+        does not change the neighbours of the first n items.
     n_neighbors : int, default=None
-        How many to keep of each row; None keeps all.
+        Number of neighbours to keep per row; None keeps all.
 
     Returns
     -------
@@ -223,7 +225,7 @@ def joined_neighbors(indices, distances, further, n_neighbors=None):
             back = _from_dense(further[:, :n].T, min(n_neighbors or q, q), nobody)
     there = np.where(back[0] >= 0, n + back[0], -1)
     first = sort_rows(np.hstack([indices, there]), np.hstack([distances, back[1]]))
-    # a further item's distance to itself may be among its own
+    # a further item's neighbours may include the item itself
     near = precomputed_queries(further, n_neighbors and n_neighbors + 1, n_train=n + q)
     near = drop_self(*near, np.arange(n, n + q), near[0].shape[1])
     width = n_neighbors or max(first[0].shape[1], near[0].shape[1])
@@ -256,7 +258,7 @@ def _checked_pair(pair):
     distances = distances.astype(np.float64)
     if indices.min(initial=0) < -1:
         raise ValueError(
-            f"Neighbour indices must be at least 0, or -1 for a neighbour that is missing; got "
+            f"Neighbour indices must be at least 0, or -1 for a missing neighbour; got "
             f"{indices.min()}."
         )
     masked = indices < 0
@@ -268,8 +270,8 @@ def _check_range(indices, n_items):
     largest = int(indices.max(initial=-1))
     if largest >= n_items:
         raise ValueError(
-            f"Neighbour index {largest} is out of range for {n_items} items, numbered from 0; use "
-            "-1 for a neighbour that is missing."
+            f"Neighbour index {largest} is out of range for {n_items} items, whose indices start "
+            "at 0. Use -1 for a missing neighbour."
         )
 
 
@@ -291,13 +293,14 @@ def _checked_square(distances):
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
             f"Precomputed distances must be a square matrix, got shape {matrix.shape}. "
-            'With metric="precomputed", X holds distances (inf for none), not data.'
+            'With metric="precomputed", X holds distances (infinity for a pair without one), '
+            "not data."
         )
     return matrix
 
 
 def _nonnegative(values):
-    """The values, checked; what rounding has put below 0 becomes 0, in a copy."""
+    """Check that values are not negative; set negative rounding errors to 0 in a copy."""
     if values.size == 0:
         return values
     smallest = values.min()  # NaN if there is one

@@ -1,4 +1,4 @@
-"""The nearest neighbours of fitted items, which further items may join, and of unseen ones."""
+"""Tables of the nearest neighbours of fitted items, to which further items can be added."""
 
 from __future__ import annotations
 
@@ -14,27 +14,30 @@ from skmde.preprocessing.neighbors.selection import drop_far
 
 
 class NeighborTables:
-    """Tables of neighbours, and what finds those of other items.
+    """Tables of the nearest neighbours of fitted items, and the index that finds those of others.
 
     Parameters
     ----------
     X : ndarray, sparse matrix, or pair of arrays
         Rows; or distances, for the metric "precomputed".
     n_neighbors : int or None
+        Number of neighbours per item.
     grows : bool, default=True
-        Whether further items may join: then the rows are kept.
+        Whether further items may be added. If so, the rows are kept.
     **search : dict
         Further arguments of :func:`~skmde.preprocessing.nearest_neighbors`.
 
     Attributes
     ----------
     indices, distances : ndarray of shape (n, k)
+        The neighbours of each item, and their distances.
     reach : ndarray of shape (n,)
-        Distance of each item's farthest neighbour, 0 if it has none: an unseen item at most this
-        far away would be a neighbour.
-    index : NeighborIndex or JointIndex, or None for precomputed distances
+        Distance from each item to its farthest neighbour; 0 if it has no neighbour. An unseen item
+        within this distance would be a neighbour.
+    index : NeighborIndex, JointIndex or None
+        The search index; None for precomputed distances.
     known : KnownRows or None
-        The rows, if there is an index.
+        Hash codes of the rows; None if there is no index.
     """
 
     def __init__(self, X, n_neighbors, *, grows=True, **search):
@@ -50,21 +53,21 @@ class NeighborTables:
         self.reach = np.where(indices >= 0, distances, 0.0).max(axis=1, initial=0.0)
 
     def of_unseen(self, X, n_neighbors=None):
-        """The nearest fitted items of unseen ones.
+        """The nearest fitted items of each unseen item.
 
         Parameters
         ----------
         X : ndarray, sparse matrix, or pair of arrays
             Rows; or distances to the fitted items.
         n_neighbors : int, default=None
-            How many of each; None is as many as the tables have.
+            Number of neighbours per item; None means as many as the tables have.
 
         Returns
         -------
         indices, distances : ndarray of shape (q, k)
             Sorted by distance; -1 and infinity where there is no neighbour.
         twin : ndarray of shape (q,), int
-            The fitted item that each row equals, or is at distance 0 from; -1 where there is none.
+            The fitted item that each row equals or is at distance 0 from; -1 if there is none.
             See :func:`~skmde.preprocessing.neighbors.known_rows.twins`.
         """
         n, k = self.indices.shape
@@ -82,7 +85,7 @@ class NeighborTables:
         return indices, distances, twin
 
     def extended(self, X):
-        """The same for the fitted items and further ones.
+        """New tables of the fitted items together with further ones.
 
         Parameters
         ----------
