@@ -21,7 +21,7 @@ from skmde._utils.sklearn_compat import (
 from skmde._utils.threads import count_threads
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
-from skmde.core.placement.by_neighbors import place
+from skmde.core.placement.by_neighbors import place_by_neighbors
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import in_units
 from skmde.estimators.base.atomic import stage
@@ -538,7 +538,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             repulsion *= counted.weights[self._repulsive_items]
 
         def coordinates(rows):
-            return place(
+            return place_by_neighbors(
                 anchors,
                 indices[rows],
                 weights[rows],

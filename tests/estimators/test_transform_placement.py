@@ -6,7 +6,7 @@ import torch
 from labels import label
 from scipy.optimize import minimize
 
-from skmde.core.placement.by_neighbors import place
+from skmde.core.placement.by_neighbors import place_by_neighbors as place
 from skmde.exceptions import ConvergenceWarning
 from skmde.functions.adapters import CallablePenalty
 from skmde.penalties import (

@@ -112,7 +112,7 @@ def _place_chunk(
     return found.X, found.converged & ~away
 
 
-def place(
+def place_by_neighbors(
     anchor_embedding: ArrayLike,
     neighbor_indices: ArrayLike,
     neighbor_weights: ArrayLike,
@@ -177,10 +177,11 @@ def place(
     Examples
     --------
     >>> import numpy as np
-    >>> from skmde.core.placement.by_neighbors import place
+    >>> from skmde.core.placement.by_neighbors import place_by_neighbors
     >>> from skmde.penalties import Quadratic
     >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    >>> place(square, [[0, 1, -1], [0, 1, 3]], [[1.0, 3.0, 0.0], [1.0, 2.0, 1.0]], Quadratic())
+    >>> neighbors, weights = [[0, 1, -1], [0, 1, 3]], [[1.0, 3.0, 0.0], [1.0, 2.0, 1.0]]
+    >>> place_by_neighbors(square, neighbors, weights, Quadratic())
     array([[0.75, 0.  ],
            [0.5 , 0.25]])
     """

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from skmde._utils.rows import blocks_of_rows
 from skmde.core.placement.by_distances import place_by_distances
-from skmde.core.placement.by_neighbors import place
+from skmde.core.placement.by_neighbors import place_by_neighbors
 from skmde.estimators.pairs.base import Pairs, chains
 from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.neighbors import NeighborPairs
@@ -198,7 +198,7 @@ class WeightedPairs:
         def coordinates(rows):
             near = indices[rows], weights[rows]
             far = self._items, self._repulsion / len(self._items)
-            return place(embedding, *near, *self.functions, *far, n_threads=n_threads)
+            return place_by_neighbors(embedding, *near, *self.functions, *far, n_threads=n_threads)
 
         return with_twins(coordinates, twin, embedding)
 

@@ -287,7 +287,7 @@ def test_unseen_samples_are_repelled_as_much_before_and_after(kind, monkeypatch)
         totals.append(len(items) * repulsion)
         return np.zeros((len(indices), anchors.shape[1]))
 
-    monkeypatch.setattr(f"{module}.place", record)
+    monkeypatch.setattr(f"{module}.place_by_neighbors", record)
     estimator.transform(NEW[:1])
     estimator.extend(NEW).transform(NEW[:1] + 0.1)
     before, *_, after = totals
@@ -308,7 +308,7 @@ def test_errors_say_what_to_do():
     mutable = OLD.copy()
     estimator = PreserveNeighbors(random_state=0).fit(mutable)
     mutable[3] += 1
-    with pytest.raises(ValueError, match="changed since"):
+    with pytest.raises(ValueError, match="modified since"):
         estimator.extend(NEW)
 
 

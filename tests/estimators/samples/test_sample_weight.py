@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
 
 from skmde import Anchored, PreserveNeighbors
-from skmde.core.placement.by_neighbors import place
+from skmde.core.placement.by_neighbors import place_by_neighbors
 from skmde.penalties import Log, Log1p, Quadratic
 
 DATA, CLASSES = load_digits(return_X_y=True)
@@ -137,17 +137,17 @@ def test_pairs_of_unseen_rows_count_by_the_weight_of_the_sample():
     distances, indices = NearestNeighbors(n_neighbors=7).fit(X).kneighbors(UNSEEN)
     reach = NearestNeighbors(n_neighbors=7).fit(X).kneighbors()[0][:, -1]
     pull = (1.0 + (distances <= reach[indices])) * relative[indices]
-    wanted = place(estimator.embedding_, indices, pull, Log1p())
+    wanted = place_by_neighbors(estimator.embedding_, indices, pull, Log1p())
     np.testing.assert_allclose(estimator.transform(UNSEEN), wanted, atol=1e-6)
 
 
 def test_repulsion_of_items_of_different_weight():
     anchors = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
     args = anchors, [[0]], [[1.0]], Quadratic(), Log()
-    by_weight = place(*args, [1, 2], np.array([2.0, 1.0]))
-    twice = place(*args, [1, 1, 2], 1.0)
+    by_weight = place_by_neighbors(*args, [1, 2], np.array([2.0, 1.0]))
+    twice = place_by_neighbors(*args, [1, 1, 2], 1.0)
     np.testing.assert_array_equal(by_weight, twice)
-    assert not np.allclose(by_weight, place(*args, [1, 2], 1.0))
+    assert not np.allclose(by_weight, place_by_neighbors(*args, [1, 2], 1.0))
 
 
 def test_a_single_sample_that_counts_is_too_few():
