@@ -1,13 +1,14 @@
 """Changes of unit: coordinates relative to a center, in multiples of a length.
 
 A solver works on numbers of about size 1 near the origin, whatever the unit and the offset of the
-coordinates that it is given. A `Frame` says how the two are related; every change of unit of an
-embedding goes through it, forth (`inside`) and back (`outside`).
+coordinates that it is given. A `Frame` says how the two are related. Every change of center and
+unit of an embedding goes through it, forth (`inside`) and back (`outside`). Rows of data have a
+frame of their own, :class:`~skmde._linalg.scaling.Scaling`. Lengths alone are divided by a unit.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,8 @@ class Frame:
     scale: float = 1.0
 
     @classmethod
-    def around(cls, points: np.ndarray) -> Frame:
-        """The mean of some points and the largest deviation of a coordinate from it.
+    def centered(cls, points: np.ndarray) -> Frame:
+        """The mean of some points, with their largest coordinate as unit.
 
         Parameters
         ----------
@@ -51,9 +52,13 @@ class Frame:
             Finite, one at least.
         """
         scale = float(np.abs(points).max()) or 1.0
-        scaled = points / scale
-        center = scaled.mean(axis=0)
-        return cls(center, float(np.abs(scaled - center).max()) or 1.0, scale)
+        return cls((points / scale).mean(axis=0), 1.0, scale)
+
+    @classmethod
+    def around(cls, points: np.ndarray) -> Frame:
+        """The mean of some points, with the largest deviation of a coordinate from it as unit."""
+        frame = cls.centered(points)
+        return replace(frame, unit=float(np.abs(frame.inside(points)).max()) or 1.0)
 
     @classmethod
     def by_powers_of_two(cls, points: np.ndarray) -> Frame:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
+from skmde._linalg.frame import Frame
 from skmde._linalg.scaling import root_mean_square, scaled
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.rows import blocks_of_rows
@@ -452,10 +453,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         if not isinstance(self.init, str):
             start = checked_start(as_host_array(self.init), n, m)
             if not constraint.fixes_position:
-                largest = np.abs(start).max() or 1.0
-                start = sized_if_wild(
-                    largest * (start / largest - (start / largest).mean(0)), pairs
-                )
+                frame = Frame.centered(start)
+                start = sized_if_wild(frame.length * frame.inside(start), pairs)
             else:
                 check_not_wild(start, pairs.distances, constraint.fixed_coordinates)
             return separate_coincident(start, rng)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skmde._linalg.frame import Frame
 from skmde._linalg.principal import principal_scores
 from skmde._utils.random import private_generator
 from skmde._utils.validation import check_not_masked
@@ -117,9 +118,9 @@ def given_start(init, n_samples, n_components, *, movable=True):
     start = checked_start(init, n_samples, n_components)
     largest = np.abs(start).max()
     if movable:
-        unit = float(largest) or 1.0
-        shape = start / unit - (start / unit).mean(axis=0)
-        rms = unit * np.sqrt(np.mean(shape**2))
+        frame = Frame.centered(start)
+        shape = frame.inside(start)
+        rms = frame.length * np.sqrt(np.mean(shape**2))
         if not 1e-4 <= rms <= 1e4:
             return _unit_size(shape)
         return (start - start.mean(axis=0)).astype(np.float32)
