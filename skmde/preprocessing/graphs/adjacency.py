@@ -126,8 +126,8 @@ def with_further_rows(graph, X):
 def _checked_size(shape):
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
-            f"A graph's adjacency matrix must be square, with one row and one column per node, got "
-            f"shape {tuple(shape)}."
+            "A graph's adjacency matrix must be square, with one row and one column per node and "
+            f"inf where there is no edge; got shape {tuple(shape)}."
         )
     return shape[0]
 

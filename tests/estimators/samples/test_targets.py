@@ -264,7 +264,7 @@ def test_scores_of_nothing_are_errors():
     for y in (np.full(60, -1), np.full(60, np.nan), [None] * 60):
         with pytest.raises(ValueError, match="no known label"):
             found.score(X, y)
-    with pytest.raises(ValueError, match="known have the sample_weight 0"):
+    with pytest.raises(ValueError, match="known have sample_weight 0"):
         found.score(X, np.where(UNKNOWN, -1, TRUTH), UNKNOWN.astype(float))
     with pytest.raises(ValueError, match="inconsistent numbers of samples: 60 and 59"):
         found.score(X, TRUTH[:-1])
