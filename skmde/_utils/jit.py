@@ -12,6 +12,7 @@ a sum but keep NaN and infinity intact.
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import pickle
 from collections.abc import Callable
@@ -87,12 +88,20 @@ class _Cache(FunctionCache):
         self._cache_file._source_stamp = (self._cache_file._source_stamp, _stamp(function))
 
     def load_overload(self, *args: Any) -> Any:
+        # numba fills its registries here. The garbage collector, which finds nothing to collect
+        # among so many new objects, makes a first fit half as slow again (benchmarks/digits.py);
+        # test_loading_a_kernel_leaves_the_garbage_collector_as_it_was.
+        collecting = gc.isenabled()
+        gc.disable()
         try:
             return super().load_overload(*args)
         except _UNREADABLE:
             with contextlib.suppress(OSError):
                 self.flush()  # numba cannot save over a broken index
             return None
+        finally:
+            if collecting:
+                gc.enable()
 
     def save_overload(self, *args: Any) -> None:
         with contextlib.suppress(*_UNREADABLE):

@@ -148,6 +148,21 @@ def test_kernels_run_when_the_cache_folder_vanishes_after_import(kernels):
     assert run(code, kernels, NUMBA_CACHE_DIR=str(cache)) == "30"
 
 
+@pytest.mark.parametrize("collecting", [True, False])
+@pytest.mark.parametrize("broken", [True, False])
+def test_loading_a_kernel_leaves_the_garbage_collector_as_it_was(kernels, collecting, broken):
+    cache = {"NUMBA_CACHE_DIR": str(kernels / "cache")}
+    run(CALL, kernels, **cache)
+    if broken:
+        for file in (kernels / "cache").rglob("*.nbc"):
+            file.write_bytes(b"")
+    code = (
+        f"import gc; gc.enable() if {collecting} else gc.disable();"
+        "from outer import outer; outer(2); print(gc.isenabled())"
+    )
+    assert run(code, kernels, **cache) == str(collecting)
+
+
 @pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])
 def test_broken_cache_files_are_compiled_over(kernels, pattern):
     cache = {"NUMBA_CACHE_DIR": str(kernels / "cache")}
