@@ -1,8 +1,8 @@
-"""Minimum-distortion embedding behind scikit-learn's interface.
+"""Minimum-distortion embedding with the interface of scikit-learn.
 
-Public names are imported on first use (PEP 562), so that ``import skmde`` loads neither torch,
-numba nor matplotlib: a program that never embeds pays nothing, and a process that forks workers
-can import the package first.
+Public names are imported on first use (PEP 562), so ``import skmde`` does not load torch, numba or
+matplotlib. A program that does not compute an embedding starts fast. A process can import the
+package before it forks workers.
 """
 
 import importlib
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0.dev0"
 
-# Where each public name lives. The block under TYPE_CHECKING says the same to type checkers and
-# editors, which do not run __getattr__; tests/test_package.py holds the two together.
+# Modules of the public names. The block under TYPE_CHECKING repeats them for type checkers and
+# editors, which do not run __getattr__. tests/test_package.py checks that the two agree.
 _EXPORTS = {
     "skmde.functions.base": ("Loss", "Penalty"),
     "skmde.estimators._mde_function": ("mde",),
@@ -126,14 +126,14 @@ if TYPE_CHECKING:
     )
 
 else:
-    # Hidden from type checkers, which would otherwise accept any misspelt name.
+    # Hidden from type checkers: with a __getattr__ they would accept any misspelt name.
     def __getattr__(name):
         if name in _SUBMODULES:
             return importlib.import_module(f"skmde.{name}")
         if name not in _MODULE_OF:
             raise AttributeError(f"module 'skmde' has no attribute {name!r}")
         value = getattr(importlib.import_module(_MODULE_OF[name]), name)
-        # Later look-ups find the name in the module itself and do not come here again.
+        # Cached in the module, so that later look-ups do not call __getattr__.
         globals()[name] = value
         return value
 

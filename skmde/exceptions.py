@@ -1,6 +1,6 @@
-"""Errors and warnings that callers of skmde may want to name.
+"""Errors and warnings that users of skmde may want to catch or filter.
 
-Bad input raises ``ValueError`` (``TypeError`` for a wrong kind of object), as in scikit-learn.
+As in scikit-learn, invalid input raises ``ValueError``, and a wrong type raises ``TypeError``.
 """
 
 from sklearn.exceptions import ConvergenceWarning

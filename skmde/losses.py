@@ -1,8 +1,8 @@
 """Losses: distortion functions that compare d with an original distance delta (section 4.2).
 
-A pair has the distortion l(delta, d), which is 0 at d = delta and grows on both sides. Most losses
-are a function of the residual d - delta; the fractional ones depend on the ratio d / delta alone.
-This module holds the public names; the classes are in ``skmde/functions/``.
+The distortion l(delta, d) of a pair is 0 at d = delta and increases on both sides. Most losses
+depend only on the residual d - delta; the fractional losses depend only on the ratio d / delta.
+This module exports the public names; the classes are defined in ``skmde/functions/``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Penalties: distortion functions derived from weights (monograph, section 4.1).
+"""Penalties: distortion functions for weighted pairs (monograph, section 4.1).
 
 A pair with weight w and embedding distance d has the distortion w p(d). Every p increases with d,
-so a pair with w > 0 attracts and one with w < 0 repels. This module holds the public names; the
-classes are in ``skmde/functions/``.
+so a pair attracts if w > 0 and repels if w < 0. This module exports the public names; the classes
+are defined in ``skmde/functions/``.
 """
 
 from __future__ import annotations

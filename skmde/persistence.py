@@ -1,10 +1,10 @@
-"""Files of fitted estimators: what a safe reader has to trust.
+"""Types that skops must trust to load a fitted estimator.
 
-A pickle (also by joblib) can run any code when it is read, so read only those whose origin you
-trust. skops reads files without running code, and refuses types that it does not know, such as
-those of this package. ``TRUSTED_TYPES`` names the ones that fitted estimators hold; their methods
-that run on reading do nothing but set attributes (and, with the algorithm "faiss", hand bytes to
-faiss, which checks them less strictly)::
+Loading a pickle or a joblib file can run arbitrary code, so load only files from a source that you
+trust. skops loads files without running code. It rejects types that it does not know, such as those
+of this package. ``TRUSTED_TYPES`` lists the types that fitted estimators contain. When skops loads
+them, their methods only set attributes. With the algorithm "faiss", they also pass bytes to faiss,
+which validates them less strictly::
 
     skops.io.dump(estimator, "map.skops")
     estimator = skops.io.load("map.skops", trusted=skmde.persistence.TRUSTED_TYPES)
@@ -54,15 +54,15 @@ _CLASSES = {
     "preprocessing.pairs.distances": "MetricDistances",
 }
 
-# Full names, for the argument `trusted` of skops.
+# Full names, for the argument `trusted` of `skops.io.load`.
 TRUSTED_TYPES = [
     *(f"skmde.{module}.{name}" for module, names in _CLASSES.items() for name in names.split()),
-    # Rows as they were given; skops reads them by scipy's `load_npz`, without pickle.
+    # Sparse training samples; skops loads them with scipy's `load_npz`, without pickle.
     *(
         f"scipy.sparse._{kind}.{kind}_{form}"
         for kind in ("coo", "csc", "csr")
         for form in ("array", "matrix")
     ),
-    "numpy.dtype",  # of metrics that compare booleans; skops reads it off an empty array
+    "numpy.dtype",  # for metrics on booleans; skops takes it from an empty array
     "torch.device",
 ]

@@ -1,4 +1,4 @@
-"""Changes of unit: coordinates relative to a center, in multiples of a length.
+"""Changes of unit: coordinates relative to a center, in multiples of a unit length.
 
 A solver works on numbers of about size 1 near the origin, whatever the unit and the offset of the
 coordinates that it is given. A `Frame` says how the two are related. Every change of center and
@@ -21,11 +21,11 @@ class Frame:
     Attributes
     ----------
     center : ndarray of shape (m,), or float
-        What becomes the origin, in multiples of `scale`.
+        Point that becomes the origin, in multiples of `scale`.
     unit : float
-        The length that becomes 1, in multiples of `scale`.
+        Length that becomes 1, in multiples of `scale`.
     scale : float, default=1.0
-        A first factor, which keeps sums and squares of very large or small numbers finite.
+        Coordinates are divided by it first, so that sums and squares do not overflow or underflow.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Frame:
         Parameters
         ----------
         points : ndarray of shape (k, m)
-            Finite, one at least.
+            Finite; k is at least 1.
         """
         scale = float(np.abs(points).max()) or 1.0
         return cls((points / scale).mean(axis=0), 1.0, scale)
@@ -62,9 +62,10 @@ class Frame:
 
     @classmethod
     def by_powers_of_two(cls, points: np.ndarray) -> Frame:
-        """The same with the radius as unit, both factors rounded to powers of 2.
+        """Frame with the mean as center and the radius as unit, in powers of 2.
 
-        Nothing but the subtraction of the center is rounded then.
+        `unit` and `scale` are rounded to powers of 2. Then only the subtraction of the center has a
+        rounding error.
         """
         scale = _power_of_two(float(np.abs(points).max()))
         center = (points / scale).mean(axis=0)
@@ -82,11 +83,11 @@ class Frame:
         return self.scale * self.center
 
     def inside(self, X: Any) -> Any:
-        """Coordinates in this frame, for coordinates X."""
+        """Convert coordinates X to this frame."""
         return (X / self.scale - self.center) / self.unit
 
     def outside(self, Z: Any) -> Any:
-        """Coordinates, for coordinates Z in this frame."""
+        """Convert coordinates Z of this frame back."""
         return self.origin + self.length * Z
 
 

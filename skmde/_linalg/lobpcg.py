@@ -1,18 +1,20 @@
-r"""Locally optimal block preconditioned conjugate gradients, for the smallest eigenpairs.
+r"""Locally optimal block preconditioned conjugate gradients for the smallest eigenpairs.
 
-To minimise tr(X^T L X) over X^T X = n I, X^T 1 = 0, one step takes the best X in the span of
+The method minimises tr(X^T L X) over X^T X = n I, X^T 1 = 0, where L is a graph Laplacian. Each
+step takes the best X in the span of
 
     X,   R = D^{-1} (L X - X Theta)   (residuals, divided by the vertex degrees),   P
 
-where P is the part of the last step that was not X (Knyazev, "Toward the optimal preconditioned
-eigensolver", 2001). The best X in a span is a small dense eigenproblem: Rayleigh-Ritz. The
-division by the degrees is what finds eigenvectors that live on a few vertices of low degree.
+where P is the contribution of R and P to X in the previous step (Knyazev, "Toward the optimal
+preconditioned eigensolver", 2001). The Rayleigh-Ritz procedure finds the best X in a span: it
+solves a small dense eigenproblem. The division by the degrees is necessary to find eigenvectors
+that are concentrated on a few vertices of low degree.
 
-scipy has this method, too, but its sums are BLAS's, whose last bits change with the number of
-threads; here they are taken in fixed pieces. The dense eigenproblem is LAPACK's by relatively
-robust representations, whose bits do not change with the threads up to some 200 rows (numpy's, by
-divide and conquer, change from some 70 on). Vectors are the rows of a matrix, so that all sums run
-along the memory. Everything is in float64.
+scipy has the same method, but it sums with BLAS, whose last bits depend on the number of threads.
+Here the sums are computed in fixed pieces. The dense eigenproblem is solved by scipy's default,
+LAPACK's relatively robust representations. Its bits do not depend on the number of threads up to
+about 200 rows. The bits of numpy's divide and conquer depend on it from about 70 rows on. Vectors
+are the rows of a matrix, so sums run over contiguous memory. All computations are in float64.
 """
 
 from __future__ import annotations
@@ -28,33 +30,33 @@ from skmde._linalg.vector_kernels import row_combinations, row_products
 from skmde._utils.threads import even_pieces, run_pieces
 
 Matrix = np.ndarray
-# Called after a step with its number, the values and unit vectors by then, and the norm of their
-# residuals L x - theta x; a true answer ends the iteration.
+# Called after each step with the step number, the current values and unit vectors, and the norm of
+# their residuals L x - theta x. The iteration stops if it returns a true value.
 Watch = Callable[[int, Matrix, Matrix, float], Any]
 
-_GUARDS = 2  # further vectors that are carried along; they speed up those that are wanted
-_SETTLED = 5e-5  # relative decrease of the sum of eigenvalues that a step must bring
-_QUIET_STEPS = 3  # steps in a row that brought less, before it counts as done
-_DEPENDENT = 1e-10  # part of a direction that is new, below which it is rounding
-_APART = 0.1  # least eigenvalue of the products of vectors to start from, in units of the largest
+_GUARDS = 2  # additional vectors, which speed up convergence of the wanted ones
+_SETTLED = 5e-5  # smallest relative decrease of the sum of eigenvalues that counts as progress
+_QUIET_STEPS = 3  # consecutive steps without progress after which the iteration stops
+_DEPENDENT = 1e-10  # relative Gram eigenvalue below which a direction is rounding error
+_APART = 0.1  # smallest ratio of the extreme Gram eigenvalues of start vectors
 _SHARE = 1 << 13  # positions per piece
-_FRESH = 25  # steps after which L X is computed anew, where the tolerance is tight
+_FRESH = 25  # with a tolerance, L X is recomputed after this number of steps
 
 
 @dataclass(frozen=True)
 class Ritz:
-    """What an iteration found.
+    """Result of an iteration.
 
     Attributes
     ----------
     values : ndarray of shape (b,)
-        Increasing; the guards' follow those of the vectors asked for.
+        Eigenvalues in ascending order. The additional (guard) values come last.
     vectors : ndarray of shape (b, n)
         Orthonormal rows.
     n_iter : int
         Number of steps.
     converged : bool
-        Whether it ended before the largest number of steps.
+        Whether the iteration stopped before `max_iter` steps.
     """
 
     values: Matrix
@@ -75,31 +77,31 @@ def iterate(
     smallest: float = 0.0,
     watch: Watch | None = None,
 ) -> Ritz:
-    """Approximate eigenvectors of the smallest eigenvalues, orthogonal to the space's null vectors.
+    """Approximate the smallest eigenpairs, orthogonal to the null vectors of the space.
 
     Parameters
     ----------
     operator : callable
-        Maps vectors, the rows of an array (b, n), to L times each. L is symmetric and has the
-        null vectors of `space` as eigenvectors.
+        Multiplies vectors, the rows of an array (b, n), by L. L is symmetric, and the null vectors
+        of `space` are eigenvectors of L.
     precondition : callable
-        Maps residuals, rows alike, to about the inverse of L times each: for a Laplacian, their
-        quotients by the vertex degrees.
+        Multiplies residuals, rows of an array (b, n), by an approximate inverse of L. For a
+        Laplacian, it divides them by the vertex degrees.
     space : Space
-        Where the vectors live.
+        Linear algebra on the vectors, with the null vectors to project out.
     n_vectors : int
-        Number of vectors, well below n.
+        Number of vectors; it must be well below n.
     max_iter : int
         Largest number of steps.
     seed : int
         Seed of the random start.
     tol : float, optional
-        Stop when the norm of every residual ``L x - theta x`` is at most this, in units of the
-        largest of the wanted eigenvalues. None stops when the eigenvalues have settled.
+        The iteration stops when the norm of every residual ``L x - theta x`` is at most `tol` times
+        the largest wanted eigenvalue. With None, it stops when the eigenvalues no longer decrease.
     smallest : float
-        Norm of a residual that is rounding; it counts as 0.
+        Residual norm that is due to rounding error. Smaller residuals count as 0.
     watch : callable, optional
-        Sees every step; see `Watch`.
+        Called after every step; see `Watch`.
 
     Returns
     -------
@@ -107,9 +109,9 @@ def iterate(
     """
     n = space.n
     b = n_vectors + _GUARDS
-    # Rows of S: X, R, P. The next step's are written beside this one's.
+    # The rows of S are X, R and P. The next step writes to separate arrays.
     S, LS, following, L_following = (np.empty((3 * b, n)) for _ in range(4))
-    used = 2 * b  # there is no P yet
+    used = 2 * b  # the first step has no P
     V = space.start(precondition, b, seed)
     LV = operator(V)
     values, mix = space.rayleigh_ritz(V, LV, b)
@@ -145,7 +147,7 @@ def iterate(
             quiet = quiet + 1 if before - after <= _SETTLED * abs(after) else 0
             if quiet >= _QUIET_STEPS:
                 return Ritz(values, S[:b], step, True)
-        elif step % _FRESH == 0:  # before rounding adds up
+        elif step % _FRESH == 0:  # before rounding errors accumulate
             S[:b] = space.centred(S[:b])
             LS[:b] = operator(S[:b])
             S[2 * b :] = space.centred(S[2 * b :])
@@ -154,15 +156,15 @@ def iterate(
 
 
 class Space:
-    """Linear algebra on vectors of length n that are rows, in pieces of fixed size.
+    """Linear algebra on row vectors of length n, with sums in fixed pieces.
 
     Parameters
     ----------
     n : int
     n_threads : int
-        Results do not depend on it.
+        The results do not depend on it.
     null : ndarray of shape (c, n), optional
-        Orthonormal vectors that are projected off.
+        Orthonormal vectors that are projected out.
     """
 
     def __init__(self, n: int, n_threads: int, null: Matrix | None = None) -> None:
@@ -172,7 +174,7 @@ class Space:
         self._bounds = even_pieces(0, n, max(1, -(-n // _SHARE)))
 
     def products(self, A: Matrix, B: Matrix, *, symmetric: bool = False) -> Matrix:
-        """``A @ B.T``; if that is known to be symmetric, at half the cost."""
+        """``A @ B.T``; `symmetric` halves the cost if the result is known to be symmetric."""
         parts = np.zeros((len(self._bounds), len(A), len(B)))
         run_pieces(
             lambda k, start, stop: row_products(A, B, symmetric, start, stop, parts[k]),
@@ -197,31 +199,31 @@ class Space:
         return np.sqrt(np.array([self.products(a[None], a[None])[0, 0] for a in A]))
 
     def without_null(self, A: Matrix) -> Matrix:
-        """Rows without their part along the null vectors."""
+        """Project the null vectors out of the rows."""
         along = np.empty_like(A)
         self.combine(self.products(A, self.null), self.null, along)
         return np.subtract(A, along, out=along)
 
     def centred(self, A: Matrix) -> Matrix:
-        """Rows without their part along the null vectors, scaled to length 1."""
+        """Project the null vectors out of the rows and scale the rows to length 1."""
         A = self.without_null(A)
         lengths = self.lengths(A)
         scaled: Matrix = A / np.where(lengths > 0, lengths, 1.0)[:, None]
         return scaled
 
     def start(self, precondition: Callable[[Matrix], Matrix], n_vectors: int, seed: int) -> Matrix:
-        """Random unit vectors, after up to two steps of inverse iteration, without products."""
+        """Random unit vectors after at most two preconditioning steps, without products with L."""
         V = self.centred(np.random.default_rng(seed).standard_normal((n_vectors, self.n)))
         for _ in range(2):
             W = self.centred(precondition(V))
             sizes = np.linalg.eigvalsh(self.products(W, W, symmetric=True))
-            if sizes[0] < _APART * sizes[-1]:  # so good an inverse that it leaves one direction
+            if sizes[0] < _APART * sizes[-1]:  # a nearly exact inverse makes them parallel
                 break
             V = W
         return V
 
     def rayleigh_ritz(self, S: Matrix, LS: Matrix, n_vectors: int) -> tuple[Matrix, Matrix]:
-        """Smallest Ritz values in the span of S, and the rows that make their vectors of S."""
+        """Smallest Ritz values in the span of S, and the coefficients of their vectors in S."""
         G, K = self.products(S, S, symmetric=True), self.products(S, LS, symmetric=True)
         lengths = np.sqrt(np.maximum(np.diag(G), np.finfo(float).tiny))
         G, K = G / lengths / lengths[:, None], K / lengths / lengths[:, None]

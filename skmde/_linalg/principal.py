@@ -1,11 +1,11 @@
-"""Leading principal components, the same to the last bit for any number of threads.
+"""Leading principal components, with the same bits for any number of threads.
 
-LAPACK and BLAS share long sums out among threads, so the last bits of a decomposition of the
-data vary with their number. Here sums are taken in a fixed order, and the matrices that LAPACK
-sees are so small that it works on one thread. Data with many samples and many features goes
-through subspace iteration (Halko, Martinsson and Tropp, 2011, algorithm 4.4): from a seeded start,
-with spare directions, and on a sample of the rows if there are many. That is precise enough
-for a starting point.
+LAPACK and BLAS split long sums among threads, so the last bits of a decomposition depend on the
+number of threads. Here sums are computed in a fixed order, and LAPACK only receives matrices small
+enough for a single thread. Data with many samples and many features is decomposed by subspace
+iteration (Halko, Martinsson and Tropp, 2011, algorithm 4.4) with a seeded start and additional
+directions. If there are many rows, a sample of them is used. The result is precise enough for
+initial coordinates.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from skmde._linalg.signs import fix_signs
 _SMALL = 64  # features or samples up to which the result is exact
 _SPARE = 10
 _N_ITERATIONS = 12
-_MAX_ENTRIES = 1 << 22  # of the rows that directions are found from
+_MAX_ENTRIES = 1 << 22  # in the sample of rows from which the directions are computed
 _BLOCK_ROWS = 4096
 
 
 def principal_scores(X, n_components, rng):
-    """Coordinates of the rows of X along their directions of greatest variance.
+    """Coordinates of the rows of X along the directions of largest variance.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ def principal_scores(X, n_components, rng):
     Returns
     -------
     scores : ndarray of shape (n, n_components), float64
-        Decreasing variance and signs fixed by rule, in units of about the data's spread. Columns
-        beyond the rank of the data are zero, but for rounding.
+        The columns have decreasing variance and signs fixed by a rule. The unit is about the
+        spread of the data. Columns beyond the rank of the data are zero up to rounding error.
     """
     if sp.issparse(X):
         X = sp.csr_array(X)
@@ -89,7 +89,7 @@ def _times_transposed(Z, mean, Y):
 
 
 def _orthonormal(B):
-    """An orthonormal basis of the columns of B; columns beyond its rank are left out."""
+    """Orthonormal basis of the span of the columns of B, with as many columns as its rank."""
     squared, vectors = np.linalg.eigh(_gram(B, B))
     kept = squared > 1e-14 * squared[-1]
     return _product(B, vectors[:, kept] / np.sqrt(squared[kept]))

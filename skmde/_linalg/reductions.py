@@ -1,9 +1,9 @@
-"""Sums over items whose bits do not depend on the number of threads, and sums of arrays.
+"""Sums over items, and sums of arrays, with the same bits for any number of threads.
 
-torch and BLAS cut long sums into one piece per thread, so their last bits change with the
-machine's load settings. The solver and the constraints need sums that are the same for 1, 2
-and 4 threads: on the CPU they are taken here, in float64, in an order fixed by the shape
-alone. On other devices torch's own operations serve, and nothing is read back to the host.
+torch and BLAS split long sums into one piece per thread, so their last bits depend on the number
+of threads. The solver and the constraints need sums that do not. On the CPU, this module computes
+them in float64, in an order that depends only on the shape. On other devices it uses torch
+operations, and does not copy results to the host.
 
 All arrays are ``(n, m)`` or flat, float32 or float64, and C-contiguous on the CPU.
 """
@@ -19,7 +19,7 @@ from skmde._utils.device import is_cpu
 from skmde._utils.jit import CONTRACT, REASSOCIATE, jit
 from skmde._utils.threads import count_threads, run_pieces
 
-_SHARE = 1 << 23  # products that a thread takes at a time: a millisecond or so
+_SHARE = 1 << 23  # products per piece of work: about a millisecond
 
 
 @jit(fastmath=REASSOCIATE)
@@ -46,7 +46,7 @@ def _gram(a: Any, b: Any) -> Any:
             s11 += a1 * b1
         out[0, 0], out[0, 1], out[1, 0], out[1, 1] = s00, s01, s10, s11
         return out
-    # Four rows at a time: each number of the result is read and written a quarter as often.
+    # Four rows at a time: each entry of the result is read and written a quarter as often.
     whole = n - n % 4
     rows = np.empty((4, q))
     for r in range(0, whole, 4):
@@ -103,8 +103,8 @@ def add_multiple(
 ) -> torch.Tensor:
     """``a + factor * b`` for contiguous tensors of the same shape.
 
-    On the CPU one thread does it: torch's threads would go on spinning for a while afterwards, on
-    the cores that the solver's own threads need next.
+    On the CPU it uses a single thread. The threads of torch would keep spinning for a while and
+    occupy the cores that the solver's own threads need next.
     """
     if out is None:
         out = torch.empty_like(a)

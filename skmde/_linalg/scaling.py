@@ -1,16 +1,17 @@
-"""Moving data near the origin and to unit spread before it loses precision.
+"""Shift and scaling of data to the origin and unit spread, to keep precision.
 
-Distances are found in float32 where that is fast, so data far from the origin (`X + 1e8`) or of
-extreme size (`X * 1e25`) is first brought to
+Distances are computed in float32 where that is fast. Data far from the origin (`X + 1e8`) or of
+extreme size (`X * 1e25`) would lose precision or overflow. It is therefore first converted to
 
     Z = (X - c) * 2^-e
 
-in float64. Both steps are chosen so that they round as little as possible: `c` is a multiple of
-a power of two of the data's own spread and `2^-e` is a power of two, so that integer data stays
-on a grid and equal distances stay equal. Data that is well placed already is left as it is; when
-it is also large, it is not copied, as scikit-learn's neighbours never copy theirs.
+in float64. Both operations are chosen to minimise rounding errors: `c` is a multiple of a power of
+two near the spread of the data, and `2^-e` is a power of two. Integer data therefore stays on a
+grid, and equal distances stay equal. Data near the origin and of moderate spread is not changed. If
+it is also large, it is not copied, because the nearest neighbours of scikit-learn do not copy
+their data either.
 
-Units: `Z` is dimensionless; a distance in `Z` times `2^e` is one in the units of `X`.
+Units: `Z` is dimensionless. A distance in `Z`, multiplied by `2^e`, is in the units of `X`.
 """
 
 from __future__ import annotations
@@ -25,17 +26,19 @@ from skmde._utils.threads import count_threads, run_pieces
 __all__ = ["Scaling", "root_mean_square", "scaled", "unit_rows"]
 
 _BLOCK_BYTES = 1 << 22
-_BLOCK_NUMBERS = 1 << 20  # added up at a time
+_BLOCK_NUMBERS = 1 << 20  # summed at a time
 
-# Rows are held this close to the centre, in spreads: squares of differences stay finite.
+# Entries are clipped to this magnitude, in multiples of the unit, so that squared differences are
+# finite.
 _REACH = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e150}
 
 
-# Data whose largest entry is at most this many spreads loses few digits by staying in place.
+# Data is not shifted if its largest entry is at most this multiple of its spread: few digits are
+# lost.
 _WELL_PLACED = 64.0
 _MODERATE = (1e-6, 1e6)
 
-# Arrays beyond this size are kept by reference where nothing changes them.
+# Unchanged arrays larger than this are kept by reference instead of copied.
 _LARGE_BYTES = 1 << 26
 
 
@@ -54,9 +57,9 @@ class Scaling:
     Attributes
     ----------
     center : ndarray of shape (n_features,) or None
-        Subtracted from every row; None where there is nothing to subtract.
+        Subtracted from every row; None if nothing is subtracted.
     unit : float
-        The length, in units of the data, that becomes 1.
+        Length that becomes 1, in units of the data.
     """
 
     def __init__(self, center=None, unit=1.0):
@@ -65,21 +68,21 @@ class Scaling:
 
     @classmethod
     def fit(cls, X, *, shift, scale):
-        """Measure `X`.
+        """Choose shift and factor for `X`.
 
         Parameters
         ----------
         X : ndarray or sparse array of shape (n_samples, n_features)
             Finite data. Sparse data is never shifted.
         shift : bool
-            Whether distances are unchanged by a shift of all rows.
+            Whether a shift of all rows leaves the distances unchanged.
         scale : bool
-            Whether distances are homogeneous in the data.
+            Whether scaling the data scales all distances by one factor.
         """
         values = X.data if sp.issparse(X) else X
         if values.size == 0 or not (shift or scale):
             return cls()
-        # Half the range of the doubles, so that the difference of two entries is finite.
+        # Halved, so that the difference of two entries is finite in float64.
         largest = max(abs(float(values.max())), abs(float(values.min()))) / 2
         if largest == 0.0:
             return cls()
@@ -100,9 +103,9 @@ class Scaling:
         return cls(center, unit if scale else 1.0)
 
     def apply(self, X, dtype):
-        """The scaled rows, as a C-contiguous array (or CSR array) of `dtype`.
+        """Return the scaled rows as a C-contiguous array (or CSR array) of `dtype`.
 
-        It is a new one, but for large arrays that stay as they are.
+        The result is a new array, except for large arrays that need no change.
         """
         if sp.issparse(X):
             Z = sp.csr_array(X, dtype=np.float64, copy=True)
@@ -113,7 +116,7 @@ class Scaling:
         if unchanged and X.dtype == dtype and X.flags.c_contiguous and X.nbytes > _LARGE_BYTES:
             return X
         if unchanged and dtype == np.float64 and X.dtype != np.float64:
-            return X.astype(np.float64, order="C")  # nothing there is beyond reach
+            return X.astype(np.float64, order="C")  # other dtypes cannot exceed _REACH
         Z = np.empty(X.shape, dtype)
         step = _block_rows(X.shape[1])
         for start in range(0, len(X), step):
@@ -129,7 +132,7 @@ class Scaling:
 def _mean_and_spread(X, coarse):
     """Column means, and the largest standard deviation of a column, in units of `X`.
 
-    Everything is divided by `coarse` first, so that squares neither overflow nor vanish.
+    Entries are divided by `coarse` first, so that squares do not overflow or underflow.
     """
     n, n_features = X.shape
     step = _block_rows(n_features)
@@ -152,20 +155,20 @@ def _mean_and_spread(X, coarse):
 
 
 def unit_rows(X, dtype, *, center=False):
-    """Rows scaled to length 1; rows of zeros stay zero.
+    """Scale rows to length 1. Rows of zeros stay zero.
 
     Parameters
     ----------
     X : ndarray or sparse array of shape (n_samples, n_features)
     dtype : numpy dtype
     center : bool, default=False
-        Subtract each row's own mean first (correlation distance). Dense data only.
+        Whether to subtract from each row its mean first (correlation distance). Dense data only.
 
     Returns
     -------
     U : ndarray or csr_array of shape (n_samples, n_features)
     zero : ndarray of shape (n_samples,), bool
-        Rows without a direction.
+        Rows of length zero, which have no direction.
     """
     if sp.issparse(X):
         U = sp.csr_array(X, dtype=np.float64, copy=True)
@@ -185,7 +188,7 @@ def unit_rows(X, dtype, *, center=False):
         block /= np.where(largest > 0, largest, 1.0)[:, None]
         if center:
             block -= block.mean(axis=1, keepdims=True)
-            # What is left of a constant row is rounding, not a direction.
+            # The centred entries of a constant row are rounding error, not a direction.
             block[np.abs(block).max(axis=1, initial=0.0) < 1e-14] = 0.0
         norms = np.sqrt(np.einsum("ij,ij->i", block, block))
         block /= np.where(norms > 0, norms, 1.0)[:, None]
@@ -195,7 +198,7 @@ def unit_rows(X, dtype, *, center=False):
 
 
 def root_mean_square(values, weights=None):
-    """Root of the (weighted) mean square, in float64, for numbers of any size."""
+    """Root of the (weighted) mean square, in float64, without overflow or underflow."""
     largest = float(values.max(initial=0.0))
     if not largest > 0:
         return 0.0
@@ -208,6 +211,6 @@ def root_mean_square(values, weights=None):
 
 
 def scaled(values, factor, dtype):
-    """``values * factor`` as an array of `dtype`, rounded once."""
+    """``values * factor`` as an array of `dtype`, with a single rounding."""
     out = np.empty(values.shape, dtype)
     return np.multiply(values, factor, out=out, casting="unsafe")

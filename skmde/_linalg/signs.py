@@ -8,7 +8,7 @@ import numpy as np
 def fix_signs(X: np.ndarray) -> np.ndarray:
     """Flip columns so that the entry of largest magnitude is positive.
 
-    Of entries that are as large but for rounding, the first counts.
+    If several entries have the largest magnitude up to rounding error, the first one decides.
     """
     size = np.abs(X)
     rows = np.argmax(size >= (1 - 1e-5) * size.max(axis=0), axis=0)

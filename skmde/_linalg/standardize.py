@@ -1,14 +1,14 @@
 """Projection onto the standardized embeddings, with the same bits for any number of threads.
 
-Monograph, section "Projection onto constraints": for a centred Z = U S V^T of full rank, the
-standardized X (X^T 1 = 0, X^T X / n = I) closest to Z is sqrt(n) U V^T. That is Z S^(-1/2) with
-the m x m matrix S = Z^T Z / n, so nothing larger than m x m is ever decomposed.
+Let Z = U D V^T be centred and of full rank. The standardized X (X^T 1 = 0, X^T X / n = I) closest
+to Z is sqrt(n) U V^T (monograph, section "Projection onto constraints"). This equals Z S^(-1/2)
+with the m x m matrix S = Z^T Z / n, so only m x m matrices are decomposed.
 
-S^(-1/2) comes from the coupled Newton-Schulz iteration, which is matrix products only. LAPACK's
-eigendecomposition would do, but its last bits change with the number of threads from m = 60 on,
-and so do those of BLAS products of n x m arrays; here every sum has an order fixed by the shape.
+S^(-1/2) is computed by the coupled Newton-Schulz iteration, which needs only matrix products. The
+last bits of LAPACK's eigendecomposition depend on the number of threads from m = 60 on, and so do
+those of BLAS products of n x m arrays. Here the order of every sum depends only on the shape.
 
-Z has the units of the embedding; S is in float64, the n x m arrays keep their own type.
+Z is in units of the embedding. S is in float64; the n x m arrays keep their dtype.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from skmde._linalg.reductions import column_means, gram
 from skmde._utils.device import is_cpu
 from skmde._utils.jit import CONTRACT, jit
 
-# Iterations of Newton-Schulz grow by one for each factor of 2.25 in the condition of S. Up to
-# _DIRECT of them (singular values of Z within a factor of about 10), one pass leaves X^T X / n
-# within a few roundings of I; up to _FULL_RANK (a factor of 10^5), a second pass does; beyond
-# that the smallest direction of Z is rounding noise.
+# Newton-Schulz needs one more iteration for each factor of 2.25 in the condition number of S. Up to
+# _DIRECT iterations (singular values of Z within a factor of about 10), X^T X / n equals I up to a
+# few rounding errors after one pass. Up to _FULL_RANK iterations (a factor of 10^5), it does after
+# a second pass. Beyond that, the smallest direction of Z consists of rounding errors.
 _DIRECT = 12
 _FULL_RANK = 34
 _RIDGE = 1e-12
@@ -54,7 +54,7 @@ def _affine_rows(x: Any, s: Any, shift: Any, base: Any, add_base: bool) -> Any:
     for r in range(n):
         for e in range(q):
             out[r, e] = base[r, e] + shift[e] if add_base else shift[e]
-    # Four rows by four columns at a time: each row of s that is loaded serves sixteen products.
+    # Four rows by four columns at a time: four loaded entries of s serve sixteen products.
     n4, m4 = n - n % 4, m - m % 4
     for r in range(0, n4, 4):
         for c in range(0, m4, 4):
@@ -100,7 +100,7 @@ def _inverse_sqrt(matrix: Any, max_iterations: int) -> Any:
         step = 1.5 * eye - 0.5 * product
         y = _affine_rows(y, step, zero, y, False)
         z = _affine_rows(step, z, zero, z, False)
-        # Convergence is quadratic: this step has squared the error.
+        # Convergence is quadratic, so the update above has squared the error.
         if error < 1e-8:
             return z / np.sqrt(bound), iteration
     return z / np.sqrt(bound), max_iterations + 1
@@ -116,16 +116,16 @@ def affine_rows(
     X : torch.Tensor of shape (n, m)
         The rows.
     matrix : torch.Tensor of shape (m, q)
-        What each row is multiplied by; cast to the type of ``X``.
+        Multiplied with each row; cast to the dtype of ``X``.
     shift : torch.Tensor of shape (q,)
-        Added to every row; cast to the type of ``X``.
+        Added to every row; cast to the dtype of ``X``.
     base : torch.Tensor of shape (n, q), default=None
         Added row by row.
 
     Returns
     -------
     rows : torch.Tensor of shape (n, q)
-        A new tensor with the type and device of ``X``.
+        A new tensor with the dtype and device of ``X``.
     """
     matrix, shift = matrix.to(X), shift.to(X)
     if not is_cpu(X):
@@ -144,7 +144,7 @@ def affine_rows(
 
 
 def centered(Z: torch.Tensor) -> torch.Tensor:
-    """``Z`` less its column means, subtracted in float64 so that an offset costs no accuracy."""
+    """``Z`` minus its column means, subtracted in float64 so that an offset costs no accuracy."""
     return (Z - column_means(Z)).to(Z.dtype)
 
 
@@ -165,17 +165,18 @@ def inverse_sqrt(
     root : torch.Tensor of shape (m, m), float64
         On the CPU.
     iterations : int
-        How many it took; ``max_iterations + 1`` if it did not converge.
+        Number of iterations; ``max_iterations + 1`` if it did not converge.
     """
     root, iterations = _inverse_sqrt(matrix.contiguous().numpy(), max_iterations)
     return torch.from_numpy(root), int(iterations)
 
 
 def standardize(Z: torch.Tensor) -> torch.Tensor:
-    """Closest standardized embedding to ``Z``.
+    """Standardized embedding closest to ``Z``.
 
-    A direction in which ``Z`` has no extent (no more than about 10^-6 of its largest) is filled
-    with a fixed pseudo-random one orthogonal to the rest, which is as close to ``Z`` as any.
+    ``Z`` is rank deficient if its extent in a direction is at most about 10^-6 of its largest
+    extent. Such a direction is replaced by a fixed pseudo-random one orthogonal to the others. All
+    such replacements are equally close to ``Z``.
 
     Parameters
     ----------
@@ -199,8 +200,8 @@ def standardize(Z: torch.Tensor) -> torch.Tensor:
         if iterations > _FULL_RANK:
             ridge = _RIDGE * moment.abs().sum(dim=1).max() * torch.eye(len(moment))
             root, _ = inverse_sqrt(moment + ridge, 2 * _FULL_RANK)
-            # In float64: the rounding of a large root times a vanishing direction of Z would be
-            # a multiple of the other directions, and turn them.
+            # In float32, the rounding error of a large root times a vanishing direction of Z would
+            # rotate the other directions.
             Z = _completed(_central_rows(Z.double(), mean, root)).to(dtype)
             continue
         Z = _central_rows(Z, mean, root)
@@ -210,7 +211,7 @@ def standardize(Z: torch.Tensor) -> torch.Tensor:
 
 
 def _prepare(Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """``Z`` (shifted or scaled where its moments need it), its means and central moments."""
+    """``Z`` (shifted or scaled for accurate moments), its column means and central moments."""
     mean, moment, size = _moments(Z)
     if not 1e-60 < size < 1e60:
         largest = float(Z.abs().max())
@@ -222,7 +223,7 @@ def _prepare(Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]
         offset = size
         Z = centered(Z)
         mean, moment, size = _moments(Z)
-        # Equal rows leave rounding, the same in each: no extent.
+        # If all rows are equal, only rounding errors remain: Z has no extent.
         if size - float(mean @ mean) <= torch.finfo(Z.dtype).eps ** 2 * offset:
             return torch.zeros_like(Z), torch.zeros_like(mean), torch.zeros_like(moment)
     return Z, mean, moment - torch.outer(mean, mean)
@@ -241,8 +242,9 @@ def _moments(Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, float]:
 def _completed(X: torch.Tensor) -> torch.Tensor:
     """Fill the directions that ``X`` lacks.
 
-    Let s_i be the singular values of X / sqrt(n), each in [0, 1]. X + R (I - X^T X / n), with the
-    columns of R orthogonal to those of X, has the squares s_i^2 + (1 - s_i^2)^2 >= 3/4 instead.
+    Let s_i be the singular values of X / sqrt(n), each in [0, 1]. The result is
+    X + R (I - X^T X / n), where the columns of R are orthogonal to those of X. The squares of its
+    singular values are s_i^2 + (1 - s_i^2)^2 >= 3/4.
     """
     n, m = X.shape
     noise = np.random.default_rng(_SEED).standard_normal((n, m))

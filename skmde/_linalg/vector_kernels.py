@@ -1,8 +1,8 @@
-"""Compiled sums over long vectors, the same to the last bit for any number of threads.
+"""Compiled sums over long vectors, with the same bits for any number of threads.
 
-A caller cuts vectors into pieces whose number depends on the length alone, and adds the pieces'
-results in order. Inside a piece, runs of `RUN` numbers are summed in their own precision, in the
-lanes of a vector register, and the runs in float64.
+A caller splits vectors into pieces, whose number depends only on the length, and adds the results
+of the pieces in order. Within a piece, runs of `RUN` numbers are summed in their own precision with
+SIMD instructions. The sums of the runs are added in float64.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from skmde._utils.jit import CONTRACT, REASSOCIATE, jit
 
-RUN = 1024  # numbers of a long vector that stay in the cache while the other vectors pass by
+RUN = 1024  # numbers per run; a run stays in the cache while it is combined with other vectors
 
 
 @jit(fastmath=REASSOCIATE)
@@ -29,8 +29,8 @@ def _two_dots(h: Any, g: Any, y: Any) -> Any:
 def history_dots(H: Any, g: Any, y: Any, start: int, stop: int, out: Any) -> None:
     """Inner products of every row of `H` with `g` and with `y`, over ``start:stop``.
 
-    Runs of `RUN` numbers are summed in their own precision, in the lanes of a vector register,
-    and the runs in float64.
+    Runs of `RUN` numbers are summed in their own precision with SIMD instructions. The sums of the
+    runs are added in float64.
     """
     out[:] = 0.0
     for first in range(start, stop, RUN):
@@ -87,7 +87,7 @@ def _four_dots(a: Any, b0: Any, b1: Any, b2: Any, b3: Any) -> Any:
 def row_products(A: Any, B: Any, lower: bool, start: int, stop: int, out: Any) -> None:
     """Inner products of the rows of `A` with the rows of `B`, over ``start:stop``.
 
-    With `lower`, only those on and below the diagonal.
+    With `lower`, only the products on and below the diagonal are computed.
     """
     out[:] = 0.0
     for first in range(start, stop, RUN):

@@ -1,4 +1,4 @@
-"""Penalties and losses made from a callable: a function of torch tensors, or an `nn.Module`."""
+"""Penalties and losses that wrap a callable: a function of torch tensors, or an `nn.Module`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from skmde.functions.stable import Tensor, finite, floored
 
 
 class CallablePenalty(Penalty):
-    """A penalty from any callable f(d) of torch tensors, an `nn.Module` included.
+    """A penalty that wraps a callable f(d) of torch tensors, such as an `nn.Module`.
 
     Parameters
     ----------
     function : callable
-        Elementwise: takes a tensor of distances, returns a tensor of the same shape. It is called
-        with distances of at least `D_FLOOR`, so a barrier such as ``lambda d: -1 / d`` is finite.
+        Elementwise: takes a tensor of distances and returns a tensor of the same shape. The
+        distances are at least `D_FLOOR`, so a barrier such as ``lambda d: -1 / d`` is finite.
     """
 
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
@@ -37,13 +37,13 @@ class CallablePenalty(Penalty):
 
 
 class CallableLoss(Loss):
-    """A loss from any callable f(delta, d) of torch tensors, an `nn.Module` included.
+    """A loss that wraps a callable f(delta, d) of torch tensors, such as an `nn.Module`.
 
     Parameters
     ----------
     function : callable
-        Elementwise: takes tensors of original and embedding distances, returns a tensor of the
-        same shape. Embedding distances are at least `D_FLOOR` when it is called.
+        Elementwise: takes tensors of original and embedding distances and returns a tensor of the
+        same shape. The embedding distances are at least `D_FLOOR`.
     """
 
     def __init__(self, function: Callable[[Tensor, Tensor], Tensor]) -> None:
@@ -75,22 +75,22 @@ def _called(function: Callable[..., Any], names: str, *arguments: Tensor) -> Any
         if "numpy()" not in str(error):
             raise
         raise TypeError(
-            f"{function!r} uses numpy, through which no derivative passes; compute with torch "
-            "operations, such as torch.log1p(d) for np.log1p(d)."
+            f"{function!r} uses numpy, which torch cannot differentiate; use torch operations, "
+            "such as torch.log1p(d) instead of np.log1p(d)."
         ) from error
     except (TypeError, ValueError) as error:
-        # Errors raised inside the user's own function pass through unchanged.
+        # An error raised inside the user's function must reach the user unchanged.
         if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
             raise
         raise TypeError(
             f"{function!r} cannot be called as a distortion function f({names}), which takes "
             f"{'a torch tensor' if len(arguments) == 1 else 'two torch tensors'} of distances and "
-            f"returns one of the same shape ({error})."
+            f"returns a tensor of the same shape ({error})."
         ) from error
 
 
 def _result(function: Callable[..., Any], arguments: str, *distances: Tensor) -> Tensor:
-    """The result of a user's callable, or an error that says what is wrong with it."""
+    """Result of the user's callable; raises an error that explains an invalid result."""
     y, d = _called(function, arguments, *distances), distances[-1]
     if not isinstance(y, torch.Tensor):
         raise TypeError(
@@ -104,7 +104,7 @@ def _result(function: Callable[..., Any], arguments: str, *distances: Tensor) ->
         )
     if d.requires_grad and not y.requires_grad:
         raise ValueError(
-            f"The result of {function!r} carries no gradient: it is constant, or something on the "
-            "way to it (detach, numpy, item) left torch. Compute it from d with torch operations."
+            f"The result of {function!r} carries no gradient: it is constant, or the function "
+            "calls detach, numpy or item. Compute the result from d with torch operations."
         )
     return y

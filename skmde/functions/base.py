@@ -1,15 +1,15 @@
 """Distortion functions: the base classes of penalties and losses.
 
-A pair of items at embedding distance d has the distortion w p(d) (a *penalty* p, from a weight w)
-or l(delta, d) (a *loss* l, from an original distance delta); monograph, chapter 4. A function is a
-parameter object: it holds numbers, never data, and works elementwise on torch tensors of any
-floating dtype and device. Besides its value it has
+Consider a pair of items with embedding distance d. A *penalty* p and a weight w give the distortion
+w p(d). A *loss* l and an original distance delta give the distortion l(delta, d). See chapter 4 of
+the monograph. A distortion function stores its parameters and no data. It works elementwise on
+torch tensors of any floating dtype and device. In addition to its value it provides
 
     slope(d) = p'(d) / d        and        curvature(d) = p''(d).
 
-The gradient of p(||x_i - x_j||) in x_i is ``slope * (x_i - x_j)``, so no division is needed where
-p' vanishes at 0. Where the slope diverges, distances below `D_FLOOR` count as `D_FLOOR`. Results
-too large for their dtype are clamped to its largest finite number.
+The gradient of p(||x_i - x_j||) with respect to x_i is ``slope * (x_i - x_j)``, so no division is
+needed if p' vanishes at 0. Where the slope diverges, distances below `D_FLOOR` are replaced by
+`D_FLOOR`. Results that overflow their dtype are clamped to its largest finite number.
 
 d and delta are in units of the embedding.
 """
@@ -29,7 +29,7 @@ from skmde.functions.stable import Tensor, finite, floored
 
 def _derivative(function: Callable[[Tensor], Tensor], d: Tensor, order: int) -> Tensor:
     """First or second derivative at ``floored(d)``, by automatic differentiation."""
-    # A solver runs without gradients, or in inference mode; this must work inside both.
+    # A solver runs under no_grad or inference_mode; differentiation must work inside both.
     with torch.inference_mode(False), torch.enable_grad():
         x = floored(d.detach()).requires_grad_()
         y = function(x)
@@ -43,36 +43,36 @@ def _derivative(function: Callable[[Tensor], Tensor], d: Tensor, order: int) -> 
 
 
 class DistortionFunction(BaseEstimator):
-    """What penalties and losses share: parameters, their check, equality, the kernel's arguments.
+    """Common base of penalties and losses: validation, equality and arguments of the kernels.
 
-    The constructor only stores its arguments, as in any scikit-learn object, so `clone`,
-    `set_params` and a grid search over ``attractive_penalty__exponent`` work. Treat an instance
-    as immutable once it is in use.
+    As in scikit-learn, the constructor only stores its arguments. Therefore `clone`, `set_params`
+    and a grid search over ``attractive_penalty__exponent`` work. Treat an instance as immutable
+    once it is in use.
     """
 
-    # Set in the class body of every built-in function: the integer the compiled kernels know it
-    # by, and the parameters that they take, in order.
+    # Every built-in function sets both in its class body: the integer that identifies it in the
+    # compiled kernels, and the names of the parameters that the kernels take, in order.
     _kind: ClassVar[int | None] = None
     _kernel_arguments: ClassVar[tuple[str, ...]] = ()
 
     def validate(self) -> None:
-        """Check the parameters; functions are validated when used, not when constructed.
+        """Check the parameters. This happens when a function is used, not when it is constructed.
 
         Raises
         ------
         ValueError
-            If a parameter is out of range; the message names class, parameter, value and rule.
+            If a parameter is out of range. The message names the class, the parameter, its value
+            and the rule.
         """
 
     def kernel_parameters(self) -> tuple[int, float, float] | None:
-        """Arguments that make the compiled kernel compute this function.
+        """Arguments that select this function in the compiled kernels.
 
         Returns
         -------
         tuple of (int, float, float), or None
-            Kind and its two parameters (see ``kinds.py``). None for anything but a
-            built-in class itself: a subclass may have other mathematics, and is evaluated in
-            torch.
+            The kind and its two parameters (see ``kinds.py``). None unless the class itself is
+            built in: a subclass may compute something else, so it is evaluated in torch.
         """
         # Looked up in the class itself, so that a subclass does not inherit the fast kernel.
         kind = vars(type(self)).get("_kind")
@@ -115,10 +115,10 @@ class DistortionFunction(BaseEstimator):
 class Penalty(DistortionFunction):
     """Base class of penalties p(d), functions of the embedding distance alone.
 
-    A subclass defines `value`; `slope` and `curvature` follow by automatic differentiation
-    unless it defines them as well. The pair's weight w multiplies from outside, and its sign says
-    whether w p(d) attracts or repels: p itself increases with d in both cases. A function that
-    depends on w in another way overrides the ``weighted_`` methods.
+    A subclass must define `value`. If it does not define `slope` and `curvature`, they are computed
+    by automatic differentiation. The distortion of a pair with weight w is w p(d). Since p
+    increases with d, the pair attracts if w > 0 and repels if w < 0. A function that depends on w
+    in another way overrides the ``weighted_`` methods.
 
     References
     ----------
@@ -140,7 +140,7 @@ class Penalty(DistortionFunction):
     tensor([0.0833])
     """
 
-    #: The k for which p(s d) = s^k p(d), or None.
+    #: The degree k of homogeneity, p(s d) = s^k p(d), or None if p is not homogeneous.
     degree: float | None = None
 
     def value(self, d: Tensor) -> Tensor:
@@ -189,7 +189,7 @@ class Penalty(DistortionFunction):
         return finite(_derivative(self._unclamped, d, 2))
 
     def _unclamped(self, d: Tensor) -> Tensor:
-        """What is differentiated: the derivative of a clamped overflow would be NaN."""
+        """The function to differentiate. Clamping an overflow would make its derivative NaN."""
         return self.value(d)
 
     def weighted_value(self, d: Tensor, w: Tensor) -> Tensor:
@@ -241,10 +241,10 @@ class Penalty(DistortionFunction):
 class Loss(DistortionFunction):
     """Base class of losses l(delta, d), which compare d with an original distance delta.
 
-    A subclass defines `value`; `slope` and `curvature` (derivatives in d) follow by automatic
-    differentiation unless it defines them as well. A loss is 0 at d = delta and nowhere negative.
-    delta = 0 means that the two items are the same; a loss stays finite there. Weights of pairs
-    multiply from outside.
+    A subclass must define `value`. If it does not define `slope` and `curvature` (derivatives with
+    respect to d), they are computed by automatic differentiation. A loss is 0 at d = delta and
+    never negative. delta = 0 means that the two items are identical; a loss must be finite there.
+    The distortion of a pair with weight w is w l(delta, d).
 
     References
     ----------
@@ -261,8 +261,9 @@ class Loss(DistortionFunction):
     tensor([0.0000, 0.4805])
     """
 
-    #: The k for which l(s delta, s d) = s^k l(delta, d) wherever delta > 0, or None. Where there
-    #: is one, an estimator may change the unit of length without changing the problem.
+    #: The degree k of homogeneity, l(s delta, s d) = s^k l(delta, d) for delta > 0, or None if l is
+    #: not homogeneous. If l is homogeneous, an estimator may change the unit of length without
+    #: changing the problem.
     degree: float | None = None
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
@@ -271,7 +272,7 @@ class Loss(DistortionFunction):
         Parameters
         ----------
         delta, d : torch.Tensor
-            Original and embedding distances, at least 0, of one shape and dtype.
+            Original and embedding distances, at least 0, of the same shape and dtype.
 
         Returns
         -------
@@ -281,12 +282,12 @@ class Loss(DistortionFunction):
         raise NotImplementedError(f"{type(self).__name__} must define value(delta, d).")
 
     def slope(self, delta: Tensor, d: Tensor) -> Tensor:
-        """Derivative in d, divided by d.
+        """Derivative with respect to d, divided by d.
 
         Parameters
         ----------
         delta, d : torch.Tensor
-            Original and embedding distances, at least 0, of one shape and dtype.
+            Original and embedding distances, at least 0, of the same shape and dtype.
 
         Returns
         -------
@@ -296,12 +297,12 @@ class Loss(DistortionFunction):
         return finite(_derivative(lambda x: self._unclamped(delta, x), d, 1) / floored(d))
 
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
-        """Second derivative in d.
+        """Second derivative with respect to d.
 
         Parameters
         ----------
         delta, d : torch.Tensor
-            Original and embedding distances, at least 0, of one shape and dtype.
+            Original and embedding distances, at least 0, of the same shape and dtype.
 
         Returns
         -------
@@ -311,5 +312,5 @@ class Loss(DistortionFunction):
         return finite(_derivative(lambda x: self._unclamped(delta, x), d, 2))
 
     def _unclamped(self, delta: Tensor, d: Tensor) -> Tensor:
-        """What is differentiated: the derivative of a clamped overflow would be NaN."""
+        """The function to differentiate. Clamping an overflow would make its derivative NaN."""
         return self.value(delta, d)

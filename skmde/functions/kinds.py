@@ -1,20 +1,20 @@
-"""Integers that name the built-in distortion functions, and the one floor they share.
+"""Integer codes of the built-in distortion functions, and their common distance floor.
 
-The compiled kernels pick a function by integer and get its parameters as two floats ``(a, b)``, so
-that one compilation serves every function and every parameter value. The compiled forms are in
-``core/kernels/numba_penalties.py`` and ``core/kernels/numba_losses.py``. The classes of this
-folder, in torch, are the reference. What they do at the ends of the range is part of the contract:
+The compiled kernels select a function by its integer and receive its parameters as two floats
+``(a, b)``. A kernel is therefore compiled once for all functions and parameter values. The compiled
+forms are in ``core/kernels/numba_penalties.py`` and ``numba_losses.py``. The torch classes of this
+folder are the reference. The kernels must agree with them at the ends of the range, too:
 
-- Floor. Wherever a function, its slope p'(d) / d or its curvature diverges as d goes to 0, d is
-  replaced by ``D = max(d, D_FLOOR)``. The floor is the same number in float32 and float64, so that
-  both minimise the same function. 1e-7 is the resolution of float32 coordinates of order one, and
-  the smallest power of ten for which slope and curvature of ``InversePower(3)`` fit in float32.
-- Overflow. A result beyond the largest finite number of its dtype is clamped to it (d^3 at
-  d = 1e20 in float32). ``Barrier`` alone is infinite somewhere: in its value, where d <= rho.
-- Zero targets. A pair with delta = 0 has no relative error, so ``WEIGHTED_SQUARED``,
-  ``FRACTIONAL`` and ``SOFT_FRACTIONAL`` judge it by its absolute error instead.
+- Floor. If a function, its slope p'(d) / d or its curvature diverges as d goes to 0, d is replaced
+  by ``D = max(d, D_FLOOR)``. The floor is the same in float32 and float64, so both dtypes minimise
+  the same function. 1e-7 is the resolution of float32 coordinates of order one. It is also the
+  smallest power of ten for which slope and curvature of ``InversePower(3)`` fit in float32.
+- Overflow. A result that overflows its dtype, such as d^3 at d = 1e20 in float32, is clamped to the
+  largest finite number. The only infinite result is the value of ``Barrier`` where d <= rho.
+- Zero original distances. A pair with delta = 0 has no relative error. ``WEIGHTED_SQUARED``,
+  ``FRACTIONAL`` and ``SOFT_FRACTIONAL`` therefore use its absolute error.
 
-Notation of the comments: ``sigma(u) = 1 / (1 + exp(-u))``; ``E`` is ``D`` if the exponent is below
+Notation in the comments: ``sigma(u) = 1 / (1 + exp(-u))``; ``E`` is ``D`` if the exponent is below
 2 (where the slope of d^a diverges) and ``d`` otherwise; ``r = d - delta``; ``R = D - delta`` (so
 that the slope of (0 - d)^2 is 2 at d = 0 too). Each line gives (a, b), value, and slope; the
 curvature is the derivative of ``d slope`` there.
@@ -24,7 +24,7 @@ from typing import Final
 
 D_FLOOR: Final = 1e-7
 
-# Penalties p(d). The weight w multiplies from outside, except where w is mentioned.
+# Penalties p(d). The distortion is w p(d), unless the formula itself contains w.
 
 # d; 1 / D
 LINEAR: Final = 0

@@ -1,7 +1,8 @@
-"""Penalties that grow like a logarithm, far away or near 0 (monograph, section 4.1).
+"""Penalties with logarithmic growth at large distances or near 0 (monograph, section 4.1).
 
-Each class states p. Its slope p'(d) / d and curvature p''(d) are in closed form, arranged so that
-they neither overflow nor cancel from d = 0 to 1e20. Distances are in units of the embedding.
+The docstring of each class gives p. The slope p'(d) / d and the curvature p''(d) are implemented
+in closed form, written to avoid overflow and cancellation from d = 0 to 1e20. Distances are in
+units of the embedding.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from skmde.functions.stable import (
 class Log1p(Penalty):
     """Log-one-plus penalty, log(1 + d^exponent).
 
-    A power for small distances, a logarithm for large ones: neighbours may lie apart at little
-    cost. With exponent 2 it is the attraction of t-SNE, LargeVis and UMAP.
+    It behaves like a power at small distances and like a logarithm at large ones, so a few distant
+    neighbours cost little. With exponent 2 it is the attraction of t-SNE, LargeVis and UMAP.
 
     Parameters
     ----------
@@ -66,10 +67,10 @@ class Log1p(Penalty):
 
 
 class Log(Penalty):
-    """Logarithmic penalty, log(1 - exp(-d^exponent)): a barrier, to repel with.
+    """Logarithmic penalty, log(1 - exp(-d^exponent)): a barrier for repulsion.
 
-    It goes to minus infinity as d goes to 0 and to 0, quickly, as d grows. Below `D_FLOOR` = 1e-7
-    it keeps its value at the floor.
+    The value tends to minus infinity as d tends to 0, and quickly to 0 as d grows. It is constant
+    below `D_FLOOR` = 1e-7.
 
     Parameters
     ----------
@@ -96,15 +97,15 @@ class Log(Penalty):
     def value(self, d: Tensor) -> Tensor:
         d = floored(d)
         t = d**self.exponent
-        # d^a may underflow where its logarithm does not. The clamps keep the branches that are
-        # not taken away from infinity, which automatic differentiation would turn into NaN.
+        # d^a may underflow where its logarithm does not. The clamps keep the unused branches of
+        # `where` finite: automatic differentiation would turn an infinity there into NaN.
         tiny = self.exponent * torch.log(d) - t / 2
         small = torch.log(-torch.expm1(-t.clamp(min=1e-8)))
         large = torch.log1p(-torch.exp(-t.clamp(min=0.7)))
         return torch.where(t < 1e-8, tiny, torch.where(t < 0.7, small, large))
 
     def _bernoulli(self, d: Tensor) -> tuple[Tensor, Tensor]:
-        """t = d^a and t / (e^t - 1); from t = 1000 on, the ratio is 0 in every dtype."""
+        """t = d^a and t / (e^t - 1). For t >= 1000 the ratio is 0 in every dtype."""
         t = (d**self.exponent).clamp(max=1000)
         return t, torch.where(t < 1e-8, 1 - t / 2, t / torch.expm1(t))
 
@@ -120,9 +121,9 @@ class Log(Penalty):
 
 
 class LogRatio(Penalty):
-    """Log-ratio penalty, log(d^exponent / (1 + d^exponent)): a barrier, to repel with.
+    """Log-ratio penalty, log(d^exponent / (1 + d^exponent)): a barrier for repulsion.
 
-    The repulsion of LargeVis and UMAP. Below `D_FLOOR` = 1e-7 it keeps its value at the floor.
+    This is the repulsion of LargeVis and UMAP. The value is constant below `D_FLOOR` = 1e-7.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Penalties that are powers of the distance (monograph, section 4.1).
 
-Each class states p. Its slope p'(d) / d and curvature p''(d) are in closed form, arranged so that
-they neither overflow nor cancel from d = 0 to 1e20. Distances are in units of the embedding.
+The docstring of each class gives p. The slope p'(d) / d and the curvature p''(d) are implemented
+in closed form, written to avoid overflow and cancellation from d = 0 to 1e20. Distances are in
+units of the embedding.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Linear(Penalty):
 
 
 class Quadratic(Penalty):
-    """Quadratic penalty, d^2: with a standardization constraint, the spectral embeddings.
+    """Quadratic penalty, d^2. With a standardization constraint it gives spectral embeddings.
 
     Examples
     --------
@@ -93,7 +94,8 @@ class Power(Penalty):
     Parameters
     ----------
     exponent : float, default=2.0
-        Above 0. The larger it is, the more large distances cost, and the less small ones do.
+        Above 0. A larger exponent increases the cost of large distances and decreases that of
+        small ones.
 
     Examples
     --------
@@ -129,19 +131,20 @@ class Power(Penalty):
 
 
 class InversePower(Penalty):
-    """Inverse power penalty, -1 / d^exponent: a barrier, to repel with.
+    """Inverse power penalty, -1 / d^exponent: a barrier for repulsion.
 
-    Below `D_FLOOR` = 1e-7 it keeps its value at the floor. Unconstrained problems can send single
-    items far away under it; the standardization constraint prevents that.
+    The value is constant below `D_FLOOR` = 1e-7. In unconstrained problems it may push single items
+    far away; the standardization constraint prevents that.
 
     Parameters
     ----------
     exponent : float, default=1.0
-        Above 0. Near the floor, float32 holds the slope up to exponent 3; beyond, it is clamped.
+        Above 0. With an exponent above 3, the slope near the floor overflows float32 and is
+        clamped.
 
     Notes
     -----
-    PyMDE's class is called ``InvPower``.
+    PyMDE calls this class ``InvPower``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The built-in distortion functions by name, and what may be passed instead of an instance."""
+"""Names of the built-in distortion functions, and conversion of user input to instances."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ NAMED_LOSSES: dict[str, Callable[[], Loss]] = {
 
 
 def resolve_penalty(penalty: Any) -> Penalty:
-    """The penalty that a user means by a name, an instance or a callable, validated.
+    """Return a validated penalty for a name, an instance or a callable.
 
     Raises
     ------
     ValueError
         If the name is unknown or a parameter is out of range.
     TypeError
-        If it is a class, a loss, or not callable.
+        If it is a class, a loss, or an object that is not callable.
 
     Examples
     --------
@@ -80,9 +80,9 @@ def resolve_penalty(penalty: Any) -> Penalty:
 
 
 def resolve_loss(loss: Any) -> Loss:
-    """The loss that a user means by a name, an instance or a callable, validated.
+    """Return a validated loss for a name, an instance or a callable.
 
-    Raises as `resolve_penalty` does.
+    Raises the same errors as `resolve_penalty`.
 
     Examples
     --------
@@ -109,8 +109,8 @@ def _resolve(
         if not isinstance(given, base):
             other = "loss" if noun == "penalty" else "penalty"
             raise TypeError(
-                f"{given!r} is a {other}, and a {noun} is needed here: penalties take weights, "
-                "losses take original distances."
+                f"{given!r} is a {other}; pass a {noun} instead. Penalties take weights, losses "
+                "take original distances."
             )
     elif callable(given):
         given = adapter(given)
@@ -134,7 +134,7 @@ def _named(name: str, noun: str, makers: Mapping[str, Callable[[], Any]]) -> Any
     required = _required(makers[name])
     if required:
         raise ValueError(
-            f"the {noun} {name!r} cannot be given by name, since {' and '.join(required)} has no "
+            f"the {noun} {name!r} cannot be given by name, because {' and '.join(required)} has no "
             f"default; pass an instance, {_example(makers[name])}."
         )
     return makers[name]()
@@ -148,16 +148,16 @@ def _required(maker: Any) -> list[str]:
 
 
 def _example(maker: Any) -> str:
-    """How to construct an instance, for error messages."""
+    """Constructor call to show in error messages."""
     return f"{maker.__name__}({', '.join(f'{name}=...' for name in _required(maker))})"
 
 
 def push_and_pull(attractive: Any = "log1p", repulsive: Any = "log") -> tuple[Penalty, Penalty]:
-    """The two penalties of a problem in which some pairs attract and others repel.
+    """Return the penalties of a problem in which some pairs attract and others repel.
 
-    For users of PyMDE, whose ``PushAndPull`` this replaces: the result is a valid ``distortion``
-    of `skmde.MDE`, which applies the first penalty where weights are positive and the second
-    where they are negative.
+    This replaces ``PushAndPull`` of PyMDE. The result is a valid ``distortion`` of `skmde.MDE`,
+    which applies the first penalty to pairs with positive weights and the second to pairs with
+    negative weights.
 
     Parameters
     ----------

@@ -1,13 +1,13 @@
-r"""Losses that judge an error relative to the original distance delta (monograph, section 4.2).
+r"""Losses of the error relative to the original distance delta (monograph, section 4.2).
 
-The fractional losses depend on the ratio d / delta alone, and do not change when both distances
-are scaled alike. A pair with delta = 0 (two items that are the same) has no relative error, so
-such a pair is judged by its absolute error: `WeightedSquaredLoss` gives it d^2, the fractional
-losses give it d. Copies still attract each other, with the strength of an ordinary pair at unit
-distance; scale the original distances to order one, as the estimators do.
+The fractional losses depend only on the ratio d / delta, so scaling both distances by the same
+factor does not change them. A pair with delta = 0 (two identical items) has no relative error. Its
+absolute error is used instead: `WeightedSquaredLoss` gives d^2, the fractional losses give d.
+Identical items therefore still attract each other, as strongly as an ordinary pair at unit
+distance. Scale the original distances to order one, as the estimators do.
 
-Slopes and curvatures are derivatives in d, in closed form. As in the penalties, distances below
-`D_FLOOR` count as `D_FLOOR` where a slope would diverge.
+Slopes and curvatures are derivatives with respect to d, in closed form. As in the penalties,
+distances below `D_FLOOR` are replaced by `D_FLOOR` where a slope would diverge.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from skmde.functions.stable import Tensor, finite, floored
 class WeightedSquaredLoss(Loss):
     """Weighted squared loss, kappa(delta) (delta - d)^2.
 
-    With a decreasing kappa, large original distances matter less than in `SquaredLoss`.
+    A decreasing kappa gives large original distances less weight than `SquaredLoss` does.
 
     Parameters
     ----------
     kappa : {"kamada_kawai", "sammon"} or callable, default="kamada_kawai"
-        1 / delta^2 (graph drawing after Kamada and Kawai), 1 / delta (Sammon's mapping), or an
-        elementwise function of a tensor of original distances. Both names are also names of
-        losses: ``"sammon"`` stands for ``WeightedSquaredLoss("sammon")``.
+        The weight kappa(delta). "kamada_kawai" is 1 / delta^2 (graph drawing of Kamada and
+        Kawai). "sammon" is 1 / delta (Sammon's mapping). A callable must be an elementwise
+        function of a tensor of original distances. Both names are also valid as names of losses:
+        ``"sammon"`` means ``WeightedSquaredLoss("sammon")``.
 
     Notes
     -----
-    Where delta = 0 and kappa is not finite, kappa is 1. Only an exact 0 is treated so.
+    Where delta is exactly 0 and kappa is not finite, kappa is replaced by 1.
 
     References
     ----------
@@ -78,7 +79,7 @@ class WeightedSquaredLoss(Loss):
         return super().kernel_parameters()
 
     def _times_kappa(self, delta: Tensor, x: Tensor) -> Tensor:
-        """kappa(delta) x, without forming kappa where it may overflow and the product does not."""
+        """kappa(delta) x. A named kappa, which may overflow, is not formed by itself."""
         if callable(self.kappa):
             kappa = self.kappa(delta)
             return torch.where((delta == 0) & ~torch.isfinite(kappa), 1.0, kappa) * x
@@ -100,12 +101,12 @@ class WeightedSquaredLoss(Loss):
 
 
 def _one_if_zero(delta: Tensor) -> Tensor:
-    """Divisor of a relative error; 1 makes it the absolute error, where there is no other."""
+    """Divisor of the relative error; it is 1 where delta = 0, which gives the absolute error."""
     return torch.where(delta == 0, 1.0, delta)
 
 
 def _ratio_terms(delta: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
-    """Divisor delta, and d no smaller than D_FLOOR delta: a function of the ratio floors that."""
+    """Divisor delta, and d floored at D_FLOOR delta, so that the ratio d / delta has the floor."""
     unit = _one_if_zero(delta)
     return unit, torch.maximum(d, kinds.D_FLOOR * unit)
 
@@ -113,12 +114,11 @@ def _ratio_terms(delta: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
 class FractionalLoss(Loss):
     """Fractional loss, max(delta / d, d / delta) - 1: a barrier at d = 0.
 
-    Below d = 1e-7 delta it keeps its value at that distance, 1e7. A pair with delta = 0 has the
-    value d.
+    For d below 1e-7 delta the value is constant, about 1e7. A pair with delta = 0 has the value d.
 
     Notes
     -----
-    Not differentiable at d = delta, where its slope is taken to be 0.
+    The loss is not differentiable at d = delta. Its slope there is defined as 0.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class FractionalLoss(Loss):
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
         unit, near = _ratio_terms(delta, d)
-        # |r| / min(d, delta) is the same number without the cancellation near the target.
+        # |d - delta| / min(d, delta) is the same number without cancellation near d = delta.
         ratio = finite((near - unit).abs() / torch.minimum(near, unit))
         return torch.where(delta == 0, d, ratio)
 
@@ -159,14 +159,15 @@ def _log_cosh(y: Tensor) -> Tensor:
 class SoftFractionalLoss(Loss):
     """Soft fractional loss: `FractionalLoss` with a softmax in place of the maximum.
 
-    (1 / gamma) log((exp(gamma delta / d) + exp(gamma d / delta)) / (2 exp(gamma))): smooth, still
-    a barrier at d = 0, where it has the same floor. A pair with delta = 0 has the value d.
+    The loss is (1 / gamma) log((exp(gamma delta / d) + exp(gamma d / delta)) / (2 exp(gamma))). It
+    is smooth, and still a barrier at d = 0 with the same floor. A pair with delta = 0 has the
+    value d.
 
     Parameters
     ----------
     gamma : float, default=10.0
-        Above 0. Large: close to the fractional loss. Small: close to half of
-        delta / d + d / delta - 2.
+        Above 0. For large gamma the loss approaches the fractional loss, for small gamma
+        (delta / d + d / delta - 2) / 2.
 
     Examples
     --------
@@ -192,9 +193,9 @@ class SoftFractionalLoss(Loss):
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
         unit, near = _ratio_terms(delta, d)
-        # The logarithm of a sum of two exponentials is their mean exponent (u + 1/u) / 2 plus a log
-        # cosh, and (u + 1/u) / 2 - 1 is (d - delta)^2 / (2 d delta). Both terms are squares near
-        # the target, so nothing cancels there.
+        # The logarithm of a sum of two exponentials is their mean exponent plus a log cosh. With
+        # u = d / delta, the mean exponent is (u + 1/u) / 2, in units of gamma. Less 1, it is
+        # (d - delta)^2 / (2 d delta). Both terms are squares near d = delta, so nothing cancels.
         mean = (near - unit) / unit * ((near - unit) / near) / 2
         soft = finite(mean + _log_cosh(self._exponent(unit, near)) / self.gamma)
         return torch.where(delta == 0, d, soft)
@@ -211,7 +212,7 @@ class SoftFractionalLoss(Loss):
         v = unit / near
         y = self._exponent(unit, near)
         down = torch.sigmoid(-2 * y)
-        # Clamped, since the softmax weights that multiply it may be 0.
+        # An infinite spread times a softmax weight of 0 would be NaN.
         spread = finite((1 + v * v) / unit)
         bend = self.gamma * torch.sigmoid(2 * y) * down * spread * spread
         soft = finite(finite(2 * v / near / near) * down + bend)

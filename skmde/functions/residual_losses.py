@@ -1,9 +1,9 @@
-r"""Losses that are a function of the residual r = d - delta (monograph, section 4.2).
+r"""Losses that depend only on the residual r = d - delta (monograph, section 4.2).
 
-A pair has the distortion l(delta, d), which is 0 at d = delta and grows on both sides.
+The distortion l(delta, d) of a pair is 0 at d = delta and increases on both sides.
 
-Slopes and curvatures are derivatives in d, in closed form. As in the penalties, distances below
-`D_FLOOR` count as `D_FLOOR` where a slope would diverge.
+Slopes and curvatures are derivatives with respect to d, in closed form. As in the penalties,
+distances below `D_FLOOR` are replaced by `D_FLOOR` where a slope would diverge.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from skmde.functions.stable import Tensor, finite, floored
 
 
 class SquaredLoss(Loss):
-    """Squared loss, (delta - d)^2: classical stress.
+    """Squared loss, (delta - d)^2: raw stress.
 
     Examples
     --------
@@ -43,11 +43,11 @@ class SquaredLoss(Loss):
 
 
 class AbsoluteLoss(Loss):
-    """Absolute loss, abs(delta - d): robust scaling, indifferent to a few wrong distances.
+    """Absolute loss, abs(delta - d): robust against a few wrong distances.
 
     Notes
     -----
-    Not differentiable at d = delta, where its slope is taken to be 0.
+    The loss is not differentiable at d = delta. Its slope there is defined as 0.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class HuberLoss(Loss):
     Parameters
     ----------
     threshold : float, default=1.0
-        Above 0; in units of the embedding.
+        Above 0, in units of the embedding.
 
     Examples
     --------
@@ -109,12 +109,12 @@ class HuberLoss(Loss):
 
 
 class LogisticLoss(Loss):
-    """Logistic loss, log((1 + exp(abs(delta - d))) / 2): about linear far from the target.
+    """Logistic loss, log((1 + exp(abs(delta - d))) / 2): nearly linear far from d = delta.
 
     Notes
     -----
-    Not differentiable at d = delta, where its slope is taken to be 0. PyMDE's loss of this name
-    is larger by log 2, so it is not 0 at the target.
+    The loss is not differentiable at d = delta. Its slope there is defined as 0. PyMDE's
+    loss of this name is larger by log 2, so it is not 0 at d = delta.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class PowerLoss(Loss):
     Parameters
     ----------
     exponent : float, default=2.0
-        At least 1, so that the slope at the target is finite.
+        At least 1, so that the slope at d = delta is finite.
 
     Examples
     --------
@@ -175,7 +175,8 @@ class PowerLoss(Loss):
         a = self.exponent
         d = floored(d)
         r = d - delta
-        # One factor r is divided by d first: for a >= 2 the rest alone may be as large as needed.
+        # Dividing one factor r by d first avoids an overflow of |r|^(a - 1). The remaining power
+        # |r|^(a - 2) is finite at r = 0 only if a >= 2.
         if a >= 2:
             return finite(a * (r.abs() ** (a - 2) * (r / d)))
         return finite(a * torch.sign(r) * r.abs() ** (a - 1) / d)
@@ -183,7 +184,7 @@ class PowerLoss(Loss):
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
         a = self.exponent
         r = (d - delta).abs()
-        # Between 1 and 2 the curvature diverges at the target.
+        # For an exponent between 1 and 2 the curvature diverges at d = delta.
         base = floored(r) if a < 2 else r
         return finite(a * (a - 1) * base ** (a - 2))
 

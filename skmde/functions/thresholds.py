@@ -1,9 +1,10 @@
-"""Penalties with a threshold, a distance at which they change (monograph, section 4.1).
+"""Penalties with a threshold distance at which their form changes (monograph, section 4.1).
 
-`Hinge` and `Barrier` depend on the weight of a pair in other ways than by a factor.
+`Hinge` and `Barrier` override the ``weighted_`` methods: their weighted distortion is not w p(d).
 
-Each class states p. Its slope p'(d) / d and curvature p''(d) are in closed form, arranged so that
-they neither overflow nor cancel from d = 0 to 1e20. Distances are in units of the embedding.
+The docstring of each class gives p. The slope p'(d) / d and the curvature p''(d) are implemented
+in closed form, written to avoid overflow and cancellation from d = 0 to 1e20. Distances are in
+units of the embedding.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from skmde.functions.stable import Tensor, finite, floored
 
 
 class Huber(Penalty):
-    """Huber penalty: d^2 below the threshold t, and t (2 d - t) from there on.
+    """Huber penalty: d^2 below the threshold t, and t (2 d - t) above it.
 
     Parameters
     ----------
     threshold : float, default=0.5
-        Above 0; in units of the embedding.
+        Above 0, in units of the embedding.
 
     Notes
     -----
-    PyMDE's penalty of this name is one half of this one, which is the monograph's.
+    This is the monograph's definition. PyMDE's penalty of this name is half as large.
 
     Examples
     --------
@@ -64,9 +65,9 @@ class Logistic(Penalty):
     Parameters
     ----------
     threshold : float, default=0.0
-        At least 0; distances below it cost little. In units of the embedding.
+        At least 0, in units of the embedding. Distances below the threshold cost little.
     scale : float, default=3.0
-        Above 0; slope of the nearly linear part beyond the threshold.
+        Above 0. Slope of the nearly linear part above the threshold.
 
     Examples
     --------
@@ -109,13 +110,13 @@ class Sigmoid(Penalty):
     Parameters
     ----------
     threshold : float, default=1.0
-        At least 0; distance at which the penalty is one half. In units of the embedding.
+        At least 0, in units of the embedding. The penalty is one half at this distance.
     scale : float, default=1.0
-        Above 0; steepness at the threshold.
+        Above 0. Steepness at the threshold.
 
     Notes
     -----
-    Not in the monograph; PyMDE has it.
+    This penalty is from PyMDE, not from the monograph.
 
     Examples
     --------
@@ -156,19 +157,19 @@ class Sigmoid(Penalty):
 class Hinge(Penalty):
     """Hinge distortion, max(0, w (d - (threshold - sign(w) margin))).
 
-    A pair that attracts (w > 0) costs nothing up to threshold - margin, one that repels (w < 0)
-    nothing from threshold + margin on. `value` and `slope` without a weight are those of w = 1.
+    An attracting pair (w > 0) costs nothing if d <= threshold - margin. A repelling pair (w < 0)
+    costs nothing if d >= threshold + margin. `value` and `slope` are those of w = 1.
 
     Parameters
     ----------
     threshold : float, default=1.0
-        Above 0; in units of the embedding.
+        Above 0, in units of the embedding.
     margin : float, default=None
-        At least 0; None is half the threshold.
+        At least 0. None means half the threshold.
 
     Notes
     -----
-    In PyMDE, not in the monograph. At a kink the slope is 0.
+    This penalty is from PyMDE, not from the monograph. Its slope at the kink is defined as 0.
 
     Examples
     --------
@@ -205,7 +206,7 @@ class Hinge(Penalty):
         return torch.zeros_like(d)
 
     def _excess(self, d: Tensor, w: Tensor) -> Tensor:
-        """Signed distance from the kink; it costs where it has the sign of w."""
+        """Signed distance from the kink; a pair has a cost where its sign is that of w."""
         return d - (self.threshold - torch.sign(w) * self._margin)
 
     def weighted_value(self, d: Tensor, w: Tensor) -> Tensor:
@@ -217,21 +218,21 @@ class Hinge(Penalty):
 
 
 class Barrier(Penalty):
-    """Placement barrier, w d - log(d - rho): attracts, but keeps items farther apart than rho.
+    """Placement barrier, w d - log(d - rho): attracts, and keeps distances above rho.
 
-    For Euclidean placement and sphere packing, with weights w > 0. `value` and `slope` without a
-    weight are those of w = 1.
+    It serves Euclidean placement and sphere packing, with weights w > 0. `value` and `slope` are
+    those of w = 1.
 
     Parameters
     ----------
     rho : float
-        At least 0; smallest distance allowed, in units of the embedding.
+        At least 0, in units of the embedding. Distances must stay above rho.
 
     Notes
     -----
-    The weighted value is plus infinity where d <= rho, the one exception to the rule that
-    distortion functions are finite: a solver must start inside and steps back from such a point.
-    Slope and curvature are finite everywhere (d - rho is floored at 1e-7).
+    The weighted value is plus infinity where d <= rho. All other distortion functions are finite.
+    A solver must start where all distances are above rho, and shortens a step that leaves this
+    region. Slope and curvature are finite everywhere, because d - rho is floored at 1e-7.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Numbers that say how good an embedding is: arrays in, numbers out.
+"""Functions that measure the quality of an embedding, from arrays alone.
 
-Three kinds: where an embedding lies (`center`, `rotate`, `align`, `procrustes_distance`), what it
-keeps of the data (`neighborhood_recall`, `trustworthiness`, `triplet_accuracy`, `knn_accuracy`, all
-four in `quality_report`), and how far off its distances are (`normalized_stress`,
-`distortion_by_group`).
+There are three groups. `center`, `rotate`, `align` and `procrustes_distance` move embeddings and
+compare their positions. `neighborhood_recall`, `trustworthiness`, `triplet_accuracy` and
+`knn_accuracy` measure how well an embedding preserves the structure of the data; `quality_report`
+computes all four. `normalized_stress` and `distortion_by_group` measure errors of the distances.
 """
 
 from skmde.metrics.alignment import align, center, procrustes_distance, rotate

@@ -1,11 +1,12 @@
-"""Rigid motions of an embedding, and the closest one to another embedding.
+"""Rigid motions of an embedding, and alignment of one embedding with another.
 
-Rotations, reflections and (unless anchored) shifts do not change the average distortion, so two
-embeddings are compared after the best of them. With both centred, M = target^T X = U S V^T and Q =
-V U^T, the rows of X Q are closest to those of the target: orthogonal Procrustes (monograph, section
-2.4.5, "Comparing embeddings", where X is the target and X tilde the embedding that is turned).
+Rotations, reflections and (without anchors) shifts do not change the distortions of an MDE problem.
+Two embeddings are therefore aligned before they are compared. This is the orthogonal Procrustes
+problem: if both are centred and target^T X = U S V^T, then Q = V U^T minimises the distance between
+X Q and the target. See section 2.4.5 of the monograph, "Comparing embeddings"; its X is our target,
+its X tilde our X.
 
-Everything is in units of the embedding; angles are in degrees.
+Lengths are in units of the embedding, angles in degrees.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from sklearn.utils import check_array
 
 
 def as_array(values):
-    """Anything array-like as an array; tensors are copied to the host."""
+    """Convert an array-like to an array. Tensors are copied to the host."""
     if hasattr(values, "detach"):
         values = values.detach().cpu().numpy()
     return np.asarray(values)
 
 
 def as_embedding(X, name="X"):
-    """A finite float array with two axes."""
+    """Validate an embedding: a finite two-dimensional array of floats."""
     return check_array(as_array(X), dtype=[np.float64, np.float32], input_name=name)
 
 
@@ -37,7 +38,7 @@ def center(X):
     Returns
     -------
     ndarray of shape (n_items, n_components)
-        X less the mean of its rows.
+        X minus the mean of its rows.
 
     Examples
     --------
@@ -51,20 +52,20 @@ def center(X):
 
 
 def rotate(X, degrees):
-    """Turn an embedding in the plane or in space about the origin.
+    """Rotate an embedding with 2 or 3 components about the origin.
 
     Parameters
     ----------
     X : array-like of shape (n_items, 2) or (n_items, 3)
         The embedding.
     degrees : float, or array-like of shape (3,)
-        In the plane, the angle, anticlockwise. In space, the angles about the first, second and
-        third axis, turned in that order.
+        With 2 components, the anticlockwise angle. With 3 components, the angles of the rotations
+        about the first, second and third axis, which are applied in this order.
 
     Returns
     -------
     ndarray of the shape of X
-        The embedding, turned.
+        The rotated embedding.
 
     Examples
     --------
@@ -76,52 +77,48 @@ def rotate(X, degrees):
     X = as_embedding(X)
     n_components = X.shape[1]
     if n_components not in (2, 3):
-        raise ValueError(
-            "Only embeddings with 2 or 3 components can be turned by degrees; X has "
-            f"{n_components}."
-        )
+        raise ValueError(f"rotate needs an embedding with 2 or 3 components; X has {n_components}.")
     angles = np.radians(np.asarray(degrees, dtype=np.float64))
     expected = () if n_components == 2 else (3,)
     if angles.shape != expected or not np.isfinite(angles).all():
-        wanted = "one finite angle" if n_components == 2 else "three finite angles, one an axis"
+        wanted = "one finite angle" if n_components == 2 else "three finite angles, one per axis"
         raise ValueError(
-            f"An embedding with {n_components} components is turned by {wanted}; "
-            f"got degrees={degrees!r}."
+            f"An embedding with {n_components} components needs {wanted}; got degrees={degrees!r}."
         )
     if n_components == 2:
         return (X @ _plane_rotation(angles)).astype(X.dtype)
     turned = X.astype(np.float64)
     for axis, angle in enumerate(angles):
-        # The plane that a positive angle turns: from y to z, from z to x, from x to y.
+        # A positive angle rotates from y to z, from z to x and from x to y.
         plane = [(axis + 1) % 3, (axis + 2) % 3]
         turned[:, plane] = turned[:, plane] @ _plane_rotation(angle)
     return turned.astype(X.dtype)
 
 
 def align(X, target, *, center=True, scaling=False):
-    """Lay an embedding over another one of the same items, as closely as possible.
+    """Align an embedding with another embedding of the same items.
 
     Parameters
     ----------
     X : array-like of shape (n_items, n_components)
         The embedding to move.
     target : array-like of shape (n_items, n_components)
-        The embedding to lie over; row i is the same item in both.
+        The embedding to align with. Row i is the same item in both.
     center : bool, default=True
-        Whether X may be shifted. Turn it off for embeddings whose origin means something.
+        Whether X may be shifted. Use False for embeddings whose origin has a meaning.
     scaling : bool, default=False
-        Whether X may be scaled. Turn it on when the two have different units, such as an
-        embedding and a map.
+        Whether X may be scaled. Use True if the two have different units, such as an embedding
+        and a geographical map.
 
     Returns
     -------
     ndarray of shape (n_items, n_components)
-        X turned and reflected (and shifted, and scaled) so that its mean square distance to the
-        target is least.
+        X after the rotation, reflection, shift and scaling that minimise its mean squared
+        distance to the target.
 
     See Also
     --------
-    procrustes_distance : The mean square distance that remains.
+    procrustes_distance : The remaining mean squared distance.
 
     References
     ----------
@@ -152,14 +149,14 @@ def align(X, target, *, center=True, scaling=False):
 
 
 def procrustes_distance(X, target, *, center=True, scaling=False):
-    """Mean square distance between two embeddings, after laying one over the other.
+    """Mean squared distance between two embeddings after alignment.
 
     Parameters
     ----------
     X : array-like of shape (n_items, n_components)
         The embedding to move.
     target : array-like of shape (n_items, n_components)
-        The embedding to lie over; row i is the same item in both.
+        The embedding to align with. Row i is the same item in both.
     center : bool, default=True
         Whether X may be shifted.
     scaling : bool, default=False
@@ -168,12 +165,12 @@ def procrustes_distance(X, target, *, center=True, scaling=False):
     Returns
     -------
     float
-        Least mean over items of the squared distance, in squared units of the target. Without
-        scaling it is the same with the two exchanged.
+        Smallest mean over items of the squared distance, in squared units of the target. Without
+        scaling, it is symmetric in X and target.
 
     See Also
     --------
-    align : The embedding in the best place.
+    align : The aligned embedding.
 
     References
     ----------
@@ -200,7 +197,7 @@ def _matched(X, target):
     X, target = as_embedding(X), as_embedding(target, "target")
     if X.shape != target.shape:
         raise ValueError(
-            f"X has shape {X.shape} and target {target.shape}; they must hold the same items, row "
-            "by row, with the same number of components."
+            f"X has shape {X.shape} and target {target.shape}; they must have the same items in "
+            "the same order and the same number of components."
         )
     return X, target

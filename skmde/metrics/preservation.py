@@ -1,7 +1,7 @@
-"""How much of the data's neighbourhoods, order and classes an embedding keeps.
+"""How well an embedding preserves the neighbourhoods, distance order and classes of the data.
 
-Each figure is a share between 0 and 1, 1 is best, and none depends on the embedding's scale. Data
-of any size: the neighbours of a sample of the rows are found among all rows, in pieces.
+Each score is between 0 and 1, and 1 is best. No score depends on the scale of the embedding. For
+large data, `sample` limits the number of items that are scored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 
 from skmde.metrics.alignment import as_array, as_embedding
 
-_CHUNK_NUMBERS = 2**21  # float64 numbers of a piece of work: 16 MiB
+_CHUNK_NUMBERS = 2**21  # float64 numbers per chunk: 16 MiB
 _PAIRED = {
     "euclidean": paired_euclidean_distances,
     "l2": paired_euclidean_distances,
@@ -34,34 +34,34 @@ _PAIRED = {
 def neighborhood_recall(
     X, embedding, n_neighbors=15, metric="euclidean", *, sample=None, random_state=None
 ):
-    """Share of the true nearest neighbours that are nearest neighbours in the embedding.
+    """Fraction of the nearest neighbours in the data that are also neighbours in the embedding.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
-        The data, or their distances if ``metric="precomputed"``. In a sparse matrix of distances
-        the stored entries are the neighbours, zeros included.
+        The data, or their distances if ``metric="precomputed"``. In a sparse distance matrix, the
+        stored entries are the neighbours, including stored zeros.
     embedding : array-like of shape (n_items, n_components)
-        The embedding; row i is the same item as row i of X.
+        The embedding. Row i is the same item as row i of X.
     n_neighbors : int, default=15
-        How many neighbours to compare. An item is not its own neighbour; copies of it can be.
+        Number of neighbours. An item is not its own neighbour, but a duplicate of it can be.
     metric : str or callable, default="euclidean"
-        Distance between rows of X: any that scikit-learn's nearest neighbours take. Distances in
-        the embedding are Euclidean.
+        Distance between rows of X: any metric of `sklearn.neighbors.NearestNeighbors`. Distances
+        in the embedding are Euclidean.
     sample : int, default=None
-        How many items, drawn at random, to look at; None means all. Their neighbours are searched
-        among all items either way.
+        Number of randomly sampled items whose neighbours are compared; None means all items. The
+        neighbours themselves are searched among all items.
     random_state : int, RandomState instance or None, default=None
-        Source of the sample.
+        Seed of the sample.
 
     Returns
     -------
     float
-        The share.
+        The fraction.
 
     See Also
     --------
-    trustworthiness : Also weighs how far off a false neighbour is.
+    trustworthiness : Weights each false neighbour by its rank in the data.
 
     Examples
     --------
@@ -75,20 +75,20 @@ def neighborhood_recall(
     rows = _sample(len(embedding), sample, random_state)
     true = _neighbors(_floats(X, metric), rows, n_neighbors, metric)
     found = _neighbors(_floats(embedding, "euclidean"), rows, n_neighbors, "euclidean")
-    # -1 marks a missing neighbour of a sparse matrix; it matches no item.
+    # -1 marks a neighbour that a sparse matrix does not store. `found` never contains it.
     hits = sum(np.isin(a, b).sum() for a, b in zip(true, found, strict=True))
     if not (true >= 0).any():
-        raise ValueError("X stores no neighbour of any item; the recall is undefined.")
+        raise ValueError("X stores no neighbour of any item; store one or more distances.")
     return float(hits / np.sum(true >= 0))
 
 
 def trustworthiness(
     X, embedding, n_neighbors=15, metric="euclidean", *, sample=5000, random_state=None
 ):
-    """Trustworthiness of the neighbourhoods in the embedding, of all items or a sample.
+    """Trustworthiness of the neighbourhoods in the embedding.
 
-    scikit-learn's :func:`sklearn.manifold.trustworthiness`, whose memory grows with the square of
-    the number of items; more than ``sample`` items are replaced by that many of them.
+    This calls :func:`sklearn.manifold.trustworthiness`, whose memory grows with the square of the
+    number of items. If there are more than ``sample`` items, it is computed on a random sample.
 
     Parameters
     ----------
@@ -97,23 +97,23 @@ def trustworthiness(
     embedding : array-like of shape (n_items, n_components)
         The embedding.
     n_neighbors : int, default=15
-        Size of a neighbourhood, less than half the number of items looked at.
+        Size of a neighbourhood. It must be less than half the number of items in the sample.
     metric : str or callable, default="euclidean"
-        Distance between rows of X: any that scikit-learn's pairwise distances take.
+        Distance between rows of X: any metric of `sklearn.metrics.pairwise_distances`.
     sample : int, default=5000
-        The most items to look at, drawn at random; None means all.
+        Largest number of items to use, sampled at random; None means all items.
     random_state : int, RandomState instance or None, default=None
-        Source of the sample.
+        Seed of the sample.
 
     Returns
     -------
     float
-        1 if each point's neighbours in the embedding are its neighbours in the data; less for
-        each false neighbour, by how far down the list of true neighbours it is.
+        1 if the neighbours of each item in the embedding are also its neighbours in the data. Each
+        false neighbour decreases the score, the more so the larger its rank in the data.
 
     See Also
     --------
-    neighborhood_recall : The share of true neighbours found.
+    neighborhood_recall : Fraction of the true neighbours that are found.
 
     Examples
     --------
@@ -134,10 +134,11 @@ def trustworthiness(
 
 
 def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, random_state=None):
-    """Share of random triplets of items whose order of distances the embedding keeps.
+    """Fraction of random triplets of items whose order of distances is preserved.
 
-    A triplet (i, j, k) is kept if j is nearer to i than k is in both the data and the embedding,
-    or in neither. Triplets with equal distances in the data have no order and are left out.
+    A triplet (i, j, k) is preserved if the comparison of the distances from i to j and from i to k
+    has the same result in the data and in the embedding. Triplets with equal distances in the data
+    are ignored.
 
     Parameters
     ----------
@@ -146,16 +147,16 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
     embedding : array-like of shape (n_items, n_components)
         The embedding.
     n_triplets : int, default=200000
-        How many triplets of different items to draw.
+        Number of triplets of distinct items to sample.
     metric : str or callable, default="euclidean"
         "euclidean", "manhattan", "cosine", "precomputed", or a function of two rows.
     random_state : int, RandomState instance or None, default=None
-        Source of the triplets.
+        Seed of the triplets.
 
     Returns
     -------
     float
-        The share: one half for an embedding that has nothing to do with the data.
+        The fraction. It is about 0.5 for an embedding that is unrelated to the data.
 
     Examples
     --------
@@ -168,22 +169,22 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
     if n < 3:
         raise ValueError(f"A triplet needs 3 items; the embedding has {n}.")
     if n_triplets < 1:
-        raise ValueError(f"n_triplets={n_triplets}: draw at least 1.")
+        raise ValueError(f"n_triplets must be at least 1; got {n_triplets}.")
     random = check_random_state(random_state)
     i, j, k = (random.randint(n - used, size=n_triplets) for used in range(3))
     j += j >= i
-    # k counts the items other than i and j.
+    # k was drawn among the items other than i and j.
     k += k >= np.minimum(i, j)
     k += k >= np.maximum(i, j)
     order = np.sign(_paired(X, i, j, metric) - _paired(X, i, k, metric))
     kept = order == np.sign(_paired(embedding, i, j) - _paired(embedding, i, k))
     if not order.any():
-        raise ValueError("All triplets drawn have equal distances in X: there is no order to keep.")
+        raise ValueError("All sampled triplets have equal distances in X: there is no order.")
     return float(np.mean(kept[order != 0]))
 
 
 def knn_accuracy(embedding, y, n_neighbors=10, *, test=None, sample=None, random_state=None):
-    """Share of items whose class is that of most of their nearest neighbours in the embedding.
+    """Accuracy of a nearest-neighbour classifier in the embedding.
 
     Parameters
     ----------
@@ -192,19 +193,19 @@ def knn_accuracy(embedding, y, n_neighbors=10, *, test=None, sample=None, random
     y : array-like of shape (n_items,)
         Classes.
     n_neighbors : int, default=10
-        How many neighbours vote; between equally many votes, the first class in order wins.
+        Number of neighbours that vote. In a tie, the first of the sorted classes wins.
     test : array-like of bool of shape (n_items,) or of int, default=None
-        Items to classify by the others (a mask or indices). None means that each item is
-        classified by all others.
+        Mask or indices of the test items, which are classified by their neighbours among the other
+        items. None means that each item is classified by its neighbours among all other items.
     sample : int, default=None
-        How many of these, drawn at random, to classify; None means all.
+        Number of randomly sampled items to classify; None means all.
     random_state : int, RandomState instance or None, default=None
-        Source of the sample.
+        Seed of the sample.
 
     Returns
     -------
     float
-        The share of classes that are right.
+        Fraction of the items that are classified correctly.
 
     Examples
     --------
@@ -229,7 +230,7 @@ def knn_accuracy(embedding, y, n_neighbors=10, *, test=None, sample=None, random
         train = np.flatnonzero(~is_test)
         tested = np.flatnonzero(is_test)
         if not len(tested):
-            raise ValueError("test names no item; name one or more, or pass None for all.")
+            raise ValueError("test selects no item; select one or more, or pass None for all.")
         _check_neighbors(n_neighbors, len(train) + 1, "training items")
         rows = tested[_sample(len(tested), sample, random_state)]
         search = NearestNeighbors(n_neighbors=n_neighbors).fit(embedding[train])
@@ -240,7 +241,7 @@ def knn_accuracy(embedding, y, n_neighbors=10, *, test=None, sample=None, random
 
 
 def _checked(X, embedding, metric):
-    """X as an array of numbers or a CSR matrix, and the embedding."""
+    """Validate X (an array of numbers or a CSR matrix) and the embedding."""
     X = check_array(X if issparse(X) else as_array(X), accept_sparse="csr", input_name="X")
     embedding = as_embedding(embedding, "embedding")
     check_consistent_length(X, embedding)
@@ -252,11 +253,11 @@ def _checked(X, embedding, metric):
 
 
 def _floats(X, metric):
-    """X in a float type that holds it, where its offset and scale do no harm to the distances."""
+    """X as floats, shifted and scaled where distances would otherwise lose precision."""
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
     if not issparse(X) and isinstance(metric, str) and metric in ("euclidean", "l2"):
-        # scikit-learn multiplies Euclidean distances out: |x|^2 - 2 x^T y + |y|^2.
+        # scikit-learn computes |x|^2 - 2 x^T y + |y|^2, which cancels if X has a large offset.
         low, high = X.min(axis=0), X.max(axis=0)
         size, extent = np.max(np.abs([low, high])), np.max(high - low)
         if size > 100 * extent:
@@ -280,18 +281,18 @@ def _check_neighbors(n_neighbors, n_items, what="items"):
 
 
 def _sample(n_items, sample, random_state, at_most=False):
-    """Rows to look at, in ascending order."""
+    """Indices of the sampled rows, in ascending order."""
     if sample is None or (at_most and sample >= n_items):
         return np.arange(n_items)
     if sample < 1:
-        raise ValueError(f"sample={sample}: look at 1 item or more, or pass None for all.")
-    # More than there are means all, so small data can be asked for the same figures.
+        raise ValueError(f"sample must be at least 1, or None for all items; got {sample}.")
+    # A sample larger than the data means all items, so callers need not check the size.
     sample = min(sample, n_items)
     return np.sort(check_random_state(random_state).choice(n_items, sample, replace=False))
 
 
 def _neighbors(X, rows, n_neighbors, metric):
-    """Nearest neighbours of some rows among all others; -1 where a sparse matrix has no more."""
+    """Nearest neighbours of the given rows; -1 where a sparse matrix stores too few."""
     if issparse(X) and _is_precomputed(metric):
         found = np.full((len(rows), n_neighbors), -1, dtype=np.intp)
         for at, row in enumerate(rows):
@@ -303,7 +304,7 @@ def _neighbors(X, rows, n_neighbors, metric):
         return found
     search = NearestNeighbors(n_neighbors=n_neighbors + 1, metric=metric).fit(X)
     found = search.kneighbors(X[rows], return_distance=False)
-    # The row itself is left out by index; among many copies it may not have been found at all.
+    # The row itself is removed by index. If it has many duplicates, it may not be in the result.
     others = found != rows[:, None]
     others[others.all(axis=1), -1] = False
     return found[others].reshape(len(rows), n_neighbors)
@@ -315,7 +316,7 @@ def _paired(X, a, b, metric="euclidean"):
         return np.asarray(X[a, b], dtype=np.float64).ravel()
     if not callable(metric) and metric not in _PAIRED:
         raise ValueError(
-            f"metric={metric!r} is not known for single pairs; use one of {', '.join(_PAIRED)}, "
+            f"metric={metric!r} is not supported here; use one of {', '.join(_PAIRED)}, "
             "precomputed, or a function of two rows."
         )
     width = X.nnz / X.shape[0] if issparse(X) else X.shape[1]

@@ -1,4 +1,4 @@
-"""One report of several figures: how good is an embedding?"""
+"""Several scores of an embedding in one report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skmde.metrics.preservation import (
 
 
 def quality_report(X, embedding, y=None, *, test=None, metric="euclidean", random_state=0):
-    """The figures by which skmde's benchmarks compare embeddings.
+    """Compute the scores that skmde's benchmarks use to compare embeddings.
 
     Parameters
     ----------
@@ -20,21 +20,22 @@ def quality_report(X, embedding, y=None, *, test=None, metric="euclidean", rando
     embedding : array-like of shape (n_items, n_components)
         The embedding.
     y : array-like of shape (n_items,), default=None
-        Classes; without them there is no "knn_accuracy".
+        Classes. If None, the report has no "knn_accuracy".
     test : array-like of bool of shape (n_items,) or of int, default=None
-        Items whose classes are predicted from the others'; None means each from all others.
+        Mask or indices of the test items of `knn_accuracy`; None means that each item is
+        classified by all others.
     metric : str or callable, default="euclidean"
         Distance between rows of X.
     random_state : int, RandomState instance or None, default=0
-        Source of the samples.
+        Seed of the samples.
 
     Returns
     -------
     dict of str to float
-        "knn_recall15", `neighborhood_recall` with 15 neighbours of 1000 random items;
-        "trustworthiness_5k", `trustworthiness` with 15 neighbours of 5000 random items;
-        "triplet", `triplet_accuracy` of 200,000 triplets;
-        "knn_accuracy", `knn_accuracy` with 10 neighbours. Smaller data are used whole.
+        "knn_recall15" is `neighborhood_recall` with 15 neighbours, of 1000 sampled items;
+        "trustworthiness_5k" is `trustworthiness` with 15 neighbours, of 5000 sampled items;
+        "triplet" is `triplet_accuracy` with 200,000 triplets;
+        "knn_accuracy" is `knn_accuracy` with 10 neighbours. Smaller data are not sampled.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How far off an embedding's distances are: normalised stress, and distortion between groups."""
+"""Errors of the distances in an embedding: normalised stress, and distortion between groups."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from skmde.metrics.alignment import as_array
 
 
 def normalized_stress(distances, embedding_distances, *, weights=None):
-    """Error of the embedding's distances at the best scale, as a share of the original ones.
+    """Relative error of the embedding distances after optimal scaling.
 
-    The square root of sum w (delta - a d)^2 / sum w delta^2, with the scale a that makes it least.
+    The square root of sum w (delta - a d)^2 / sum w delta^2, with the scale a that minimises it.
 
     Parameters
     ----------
     distances : array-like
-        Original distances of pairs of items, of any shape (a square matrix will do). Pairs at
-        infinite distance are left out.
+        Original distances of pairs of items, in an array of any shape, such as a square matrix.
+        Pairs with an infinite original distance are ignored.
     embedding_distances : array-like
-        Distances of the same pairs in the embedding.
+        Embedding distances of the same pairs, in an array of the same shape.
     weights : array-like, default=None
         Weights of the pairs, at least 0.
 
     Returns
     -------
     float
-        0 if the distances are proportional, at most 1. If all original distances are 0, it is 1
-        unless all distances in the embedding are.
+        Between 0 and 1; 0 if the distances are proportional. If all original distances are 0, it is
+        0 if all embedding distances are 0, and 1 otherwise.
 
     Examples
     --------
@@ -43,17 +43,17 @@ def normalized_stress(distances, embedding_distances, *, weights=None):
     w = np.ones(delta.shape) if weights is None else as_array(weights).astype(np.float64)
     if not delta.shape == d.shape == w.shape:
         shapes = f"distances {delta.shape}, embedding_distances {d.shape}, weights {w.shape}"
-        raise ValueError(f"The shapes differ: {shapes}; give one number for each pair.")
+        raise ValueError(f"The shapes differ: {shapes}; pass one number per pair in each array.")
     for name, values in (("distances", delta), ("embedding_distances", d), ("weights", w)):
         if np.isnan(values).any() or (values < 0).any():
-            raise ValueError(f"{name} must be numbers of at least 0; found {values.min()}.")
+            raise ValueError(f"{name} must be at least 0 and not NaN; got {values.min()}.")
     known = np.isfinite(delta)
     delta, d, w = delta[known], d[known], w[known]
     if not (w > 0).any():
-        raise ValueError("There is no pair to compare: no finite distance has a positive weight.")
+        raise ValueError("No pair to compare: pass a pair of finite distance and positive weight.")
     if not (np.isfinite(d).all() and np.isfinite(w).all()):
         raise ValueError("embedding_distances and weights must be finite.")
-    # In units of the largest, so that no square overflows.
+    # Divided by the largest entry, so that squares do not overflow.
     delta, d, w = (a / (a.max() or 1.0) for a in (delta, d, w))
     original, square = np.sum(w * delta**2), np.sum(w * d**2)
     if original == 0:
@@ -63,7 +63,7 @@ def normalized_stress(distances, embedding_distances, *, weights=None):
 
 
 class GroupDistortion(NamedTuple):
-    """Distortion of the pairs between groups of items.
+    """Mean distortion of the pairs between groups of items.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class GroupDistortion(NamedTuple):
     mean : ndarray of shape (n_groups, n_groups)
         Mean distortion of the pairs between two groups, symmetric; NaN where there is no pair.
     n_pairs : ndarray of shape (n_groups, n_groups)
-        Number of such pairs.
+        Number of pairs between two groups, symmetric.
     """
 
     groups: np.ndarray
@@ -83,7 +83,7 @@ class GroupDistortion(NamedTuple):
 def distortion_by_group(distortions, edges, groups):
     """Mean distortion within and between groups of items.
 
-    Shows where an embedding is strained: which classes it tears, and which it presses together.
+    This shows which groups the embedding preserves badly, within a group or between two of them.
 
     Parameters
     ----------
@@ -121,8 +121,8 @@ def distortion_by_group(distortions, edges, groups):
     check_consistent_length(distortions, edges)
     if edges.size and not (edges.min() >= 0 and edges.max() < len(labels)):
         raise ValueError(
-            f"edges hold items from {edges.min()} to {edges.max()}, but groups name those from 0 "
-            f"to {len(labels) - 1}."
+            f"edges has item indices from {edges.min()} to {edges.max()}, but groups has labels "
+            f"only for items from 0 to {len(labels) - 1}."
         )
     names, codes = np.unique(labels, return_inverse=True)
     n_groups = len(names)
@@ -130,7 +130,7 @@ def distortion_by_group(distortions, edges, groups):
     cell, cells = first * n_groups + second, n_groups**2
     count = np.bincount(cell, minlength=cells).reshape(n_groups, n_groups)
     total = np.bincount(cell, distortions, minlength=cells).reshape(n_groups, n_groups)
-    # Pairs are counted above the diagonal; below it they are the same pairs.
+    # Pairs are counted on and above the diagonal; the matrices are symmetric.
     count, total = (np.triu(a) + np.triu(a, 1).T for a in (count, total))
     mean = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
     return GroupDistortion(names, mean, count)

@@ -517,7 +517,7 @@ def test_a_function_without_a_gradient_is_refused():
     with pytest.raises(ValueError, match="carries no gradient"):
         problem.embed(random_state=0)
     problem = MDE(3, 2, edges, lambda delta, d: np.abs(d - delta), deviations=deviations)
-    with pytest.raises(TypeError, match="uses numpy, through which no derivative passes"):
+    with pytest.raises(TypeError, match="uses numpy, which torch cannot differentiate"):
         problem.embed(random_state=0)
 
 

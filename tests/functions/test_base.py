@@ -197,7 +197,7 @@ def test_instances_are_used_as_they_are():
             resolve_penalty,
             "barrier",
             ValueError,
-            r"since rho has no default.*Barrier\(rho=\.\.\.\)",
+            r"because rho has no default.*Barrier\(rho=\.\.\.\)",
         ),
         (resolve_penalty, Log1p, TypeError, r"class Log1p; pass an instance, e\.g\. Log1p\(\)"),
         (resolve_penalty, Barrier, TypeError, r"class Barrier.*e\.g\. Barrier\(rho=\.\.\.\)"),
@@ -215,8 +215,8 @@ def test_instances_are_used_as_they_are():
             TypeError,
             "loss is the class ndarray; pass a name, an instance",
         ),
-        (resolve_penalty, SquaredLoss(), TypeError, r"SquaredLoss\(\) is a loss, and a penalty is"),
-        (resolve_loss, Log1p(), TypeError, r"Log1p\(\) is a penalty, and a loss is needed"),
+        (resolve_penalty, SquaredLoss(), TypeError, r"SquaredLoss\(\) is a loss; pass a penalty"),
+        (resolve_loss, Log1p(), TypeError, r"Log1p\(\) is a penalty; pass a loss"),
         (resolve_penalty, None, TypeError, "must be a name, an instance of Penalty .*got None"),
         (resolve_loss, 3, TypeError, "must be a name, an instance of Loss .*got 3"),
         (resolve_penalty, Huber(-1), ValueError, "Huber: threshold must be a finite number above"),
@@ -388,7 +388,7 @@ def test_callables_that_are_not_elementwise_are_explained(function, error, messa
         (resolve_loss, lambda d: d, r"f\(delta, d\), which .* \(.*takes 1 positional argument but"),
         (resolve_penalty, lambda delta, d: d, r"f\(d\), which takes a torch tensor of distances"),
         (resolve_penalty, "".join, r"built-in method join .*f\(d\), which takes a torch tensor"),
-        (resolve_loss, len, r"built-in function len> cannot be called .*returns one of the same"),
+        (resolve_loss, len, r"function len> cannot be called .*returns a tensor of the same"),
     ],
 )
 @pytest.mark.parametrize("method", ["value", "slope", "curvature"])

@@ -95,9 +95,9 @@ def test_rotate_turns_space_about_each_axis_in_order(degrees, expected):
 @pytest.mark.parametrize(
     ("n_components", "degrees", "message"),
     [
-        (4, 90, "2 or 3 components can be turned by degrees; X has 4"),
-        (2, [1, 2, 3], "turned by one finite angle; got degrees=.1, 2, 3."),
-        (3, 90, "turned by three finite angles, one an axis; got degrees=90"),
+        (4, 90, "needs an embedding with 2 or 3 components; X has 4"),
+        (2, [1, 2, 3], "with 2 components needs one finite angle; got degrees=.1, 2, 3."),
+        (3, 90, "needs three finite angles, one per axis; got degrees=90"),
         (2, np.nan, "one finite angle"),
     ],
 )

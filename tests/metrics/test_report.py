@@ -89,13 +89,13 @@ def test_normalized_stress_of_coincident_points():
     ("delta", "d", "weights", "message"),
     [
         ([1.0, 2.0], [1.0], None, r"distances \(2,\), embedding_distances \(1,\)"),
-        ([-1.0], [1.0], None, "distances must be numbers of at least 0; found -1.0"),
-        ([1.0], [np.nan], None, "embedding_distances must be numbers of at least 0; found nan"),
+        ([-1.0], [1.0], None, "distances must be at least 0 and not NaN; got -1.0"),
+        ([1.0], [np.nan], None, "embedding_distances must be at least 0 and not NaN; got nan"),
         ([1.0], [np.inf], None, "embedding_distances and weights must be finite"),
-        ([1.0], [1.0], [-2.0], "weights must be numbers of at least 0; found -2.0"),
-        ([np.inf], [1.0], None, "no pair to compare"),
-        ([1.0], [1.0], [0.0], "no pair to compare"),
-        ([], [], None, "no pair to compare"),
+        ([1.0], [1.0], [-2.0], "weights must be at least 0 and not NaN; got -2.0"),
+        ([np.inf], [1.0], None, "No pair to compare"),
+        ([1.0], [1.0], [0.0], "No pair to compare"),
+        ([], [], None, "No pair to compare"),
     ],
 )
 def test_bad_distances_are_refused(delta, d, weights, message):
@@ -125,7 +125,7 @@ def test_group_distortions_are_means_over_pairs_of_groups(n_groups, n_edges, see
 @pytest.mark.parametrize(
     ("distortions", "edges", "message"),
     [
-        ([1.0], [[0, 3]], "edges hold items from 0 to 3, but groups name those from 0 to 2"),
+        ([1.0], [[0, 3]], "from 0 to 3, but groups has labels only for items from 0 to 2"),
         ([1.0], [[-1, 0]], "from -1"),
         ([1.0], [[0.0, 1.0]], "integers of shape .* dtype float64"),
         ([1.0], [0, 1], r"got shape \(2,\)"),

@@ -215,7 +215,7 @@ def test_loss_without_deviations_is_refused():
 
 
 def test_penalty_with_deviations_is_refused():
-    with pytest.raises(TypeError, match="is a penalty, and a loss is needed"):
+    with pytest.raises(TypeError, match="is a penalty; pass a loss"):
         build(EDGES, distortion=Quadratic(), deviations=np.ones(5))
 
 
