@@ -318,10 +318,4 @@ class AnchoredDistortion:
                 part = points[block], rows[block], self.anchors, terms.indices
                 out = (total[block] for total in sums)
                 _add_expansions(*part, self.floor, precision, w, square, v, s, c, *out)
-        total = self._total[rows]
-        return Expansion(
-            value / total,
-            rounding / total,
-            gradient / total[:, None],
-            hessian / total[:, None, None],
-        )
+        return Expansion(*sums).divided_by(self._total[rows])

@@ -231,14 +231,7 @@ class AnchoredLoss:
                 precision,
                 *(part[block] for part in sums),
             )
-        total = self._total[rows]
-        value, rounding, gradient, hessian = sums
-        return Expansion(
-            value / total,
-            rounding / total,
-            gradient / total[:, None],
-            hessian / total[:, None, None],
-        )
+        return Expansion(*sums).divided_by(self._total[rows])
 
     def _table(self, points: Floats, rows: Rows) -> Floats:
         """Losses of all pairs of some rows, and their two derivatives."""

@@ -58,6 +58,16 @@ class Expansion(NamedTuple):
     gradient: Floats
     hessian: Floats
 
+    def divided_by(self, total: Floats) -> Expansion:
+        """The functions divided by a number each, shape (B,): sums become averages."""
+        value, rounding, gradient, hessian = self
+        return Expansion(
+            value / total,
+            rounding / total,
+            gradient / total[:, None],
+            hessian / total[:, None, None],
+        )
+
 
 class RowObjective(Protocol):
     """One function of m variables for each row."""
