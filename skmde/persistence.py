@@ -28,7 +28,7 @@ _CLASSES = {
     "estimators.pairs.neighbors": "NeighborPairs",
     "estimators.pairs.path_distances": "GraphDistances NeighborPaths",
     "estimators.pairs.row_distances": "RowDistances",
-    "estimators.samples.counted": "CountedSamples",
+    "estimators.samples.counted": "PositiveWeightSamples",
     "estimators.spectral.gram": "AllPaths DistanceProblem KernelProblem",
     "estimators.spectral.laplacian": "GivenWeightsProblem LaplacianProblem",
     "estimators.spectral.locally_linear": "LocallyLinearProblem Reconstruction",

@@ -41,7 +41,7 @@ from skmde.estimators.base.typing import (
 )
 from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors
 from skmde.estimators.pairs.repulsion import signed_pairs
-from skmde.estimators.samples.counted import CountedSamples
+from skmde.estimators.samples.counted import PositiveWeightSamples
 from skmde.estimators.samples.supervision import target_pairs, with_targets
 from skmde.estimators.starts.neighbors import (
     given_start,
@@ -310,8 +310,10 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         with stage("neighbors"):
             given = self._checked_input(X)
             self._check_size(count_rows(given), constraint)
-            counted = CountedSamples(count_rows(given), sample_weight, constraint.fixed_items)
-            X = counted.square(given) if self._is_precomputed() else counted.rows(given)
+            counted = PositiveWeightSamples(
+                count_rows(given), sample_weight, constraint.fixed_items
+            )
+            X = counted.rows_and_columns(given) if self._is_precomputed() else counted.rows(given)
             constraint = counted.constraint(constraint)
             neighbors = self._find_neighbors(X, random_state, device)
         self._check_size(counted.n_items, constraint)
@@ -332,7 +334,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 n_jobs=self.n_jobs,
             )
             self._solve(problem, start, given)
-        self._place_uncounted(given)
+        self._place_zero_weight(given)
 
     def _check_parameters(self):
         """Check combinations of parameters; scikit-learn checks one parameter at a time."""
@@ -397,7 +399,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             edges, weights, graph = with_targets(
                 edges, weights, graph, alike, differing, self.target_weight
             )
-        return *counted.weighted(edges, weights), graph
+        return *counted.weigh_pairs(edges, weights), graph
 
     def _check_edges(self, edges):
         if len(edges) == 0:
@@ -427,19 +429,19 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             self._fit_callbacks(X, lambda coordinates: {"embedding_": coordinates.astype(dtype)})
         )
         if counted.items is not None:
-            options["callbacks"] = in_units(options["callbacks"], counted.spread)
+            options["callbacks"] = in_units(options["callbacks"], counted.fill_with_mean)
         solution = problem.embed(start, **options).cpu().double()
         solution = problem.constraint.finish(solution).numpy()
-        self.embedding_ = counted.spread(solution.astype(dtype))
+        self.embedding_ = counted.fill_with_mean(solution.astype(dtype))
         self.distortion_ = float(problem.value)
         self.residual_norm_ = float(problem.residual_norm)
         self.n_iter_ = problem.result.n_iter
         self.history_ = problem.result.history.as_arrays()
 
-    def _place_uncounted(self, X):
+    def _place_zero_weight(self, X):
         """Place the samples of weight 0 as `transform` places unseen ones."""
         if self._counted.items is not None:
-            items, rows = self._counted.others(X)
+            items, rows = self._counted.zero_weight_samples(X)
             self.embedding_[items] = self._place(rows)[0]
 
     def _extend(self, X):
@@ -479,7 +481,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         """Store the graph, the pairs, and the state that places unseen samples."""
         n = neighbors.n_items
         self._counted = counted
-        self.graph_ = counted.graph(neighbors.pairs())
+        self.graph_ = counted.graph_among_all(neighbors.pairs())
         self.edges_, self.weights_ = counted.among_all(edges), weights
         neighbors.drop_training_state()
         self._neighbors = neighbors

@@ -14,7 +14,7 @@ from skmde.estimators.base.input import as_host_array
 from skmde.estimators.samples.supervision import checked_sample_weight
 
 
-class CountedSamples:
+class PositiveWeightSamples:
     """The samples of nonzero weight, and their weights.
 
     Parameters
@@ -88,7 +88,7 @@ class CountedSamples:
             return np.where(there, position[np.where(there, indices, 0)], indices), distances
         return (X.tocsc() if sp.issparse(X) else X)[:, self.items]
 
-    def square(self, X):
+    def rows_and_columns(self, X):
         """The rows and the columns of X for these samples; X as for `columns`."""
         if self.items is None:
             return X
@@ -100,7 +100,7 @@ class CountedSamples:
         """The constraint restricted to these samples."""
         return constraint if self.items is None else constraint.restricted(self.items)
 
-    def weighted(self, edges, weights):
+    def weigh_pairs(self, edges, weights):
         """Multiply the weights of pairs by those of their samples, and drop pairs of weight 0.
 
         Raises
@@ -124,7 +124,7 @@ class CountedSamples:
         """Indices among these samples, as indices in the full data."""
         return indices if self.items is None else self.items[indices].astype(indices.dtype)
 
-    def graph(self, graph):
+    def graph_among_all(self, graph):
         """A sparse graph of these samples, as a graph of all samples."""
         if self.items is None:
             return graph
@@ -132,7 +132,7 @@ class CountedSamples:
         entries = graph.data, (self.items[graph.row], self.items[graph.col])
         return sp.csr_array(entries, shape=(self.n_samples, self.n_samples))
 
-    def spread(self, coordinates):
+    def fill_with_mean(self, coordinates):
         """Coordinates of all samples; other samples get the mean of these samples."""
         if self.items is None:
             return coordinates
@@ -145,7 +145,7 @@ class CountedSamples:
         everywhere[self.items] = coordinates
         return everywhere
 
-    def others(self, X):
+    def zero_weight_samples(self, X):
         """Indices of the samples of weight 0, and their rows of X, the checked input."""
         items = np.setdiff1d(np.arange(self.n_samples), self.items)
         if isinstance(X, tuple):
@@ -154,7 +154,7 @@ class CountedSamples:
 
     def with_further(self, n_further):
         """These samples and further ones, which have the mean weight."""
-        further = CountedSamples(self.n_samples + n_further)
+        further = PositiveWeightSamples(self.n_samples + n_further)
         if self.items is not None:
             new = np.arange(self.n_samples, further.n_samples)
             further.items = np.concatenate([self.items, new])
