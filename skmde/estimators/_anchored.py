@@ -188,8 +188,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
     array([10., 11., 12., 13., 14.])
     """
 
-    _source = "_pairs"
-    _square = ("precomputed", "affinity", "graph")
+    _training_data_attribute = "_pairs"
+    _square_metrics = ("precomputed", "affinity", "graph")
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -369,7 +369,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             solution = problem.solve(start, output_dtype(X), **options)
         self.embedding_ = as_output(solution.X, X)
         self.n_loose_, self._n_loose_parts = problem.count_loose()
-        self._keep(source, problem, solution, random_state, rng)
+        self._store_fit(source, problem, solution, random_state, rng)
 
     def _extend(self, X):
         random_state = self._random_state()
@@ -398,12 +398,12 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
             solution = problem.solve(start, old.dtype, **self._solver_options())
         self.embedding_ = self._joined(solution.X[len(old) :])
-        self._keep(source, problem, solution, random_state, rng)
+        self._store_fit(source, problem, solution, random_state, rng)
         loose = problem.count_loose()
         self.n_loose_ += loose[0]
         return loose
 
-    def _keep(self, source, problem, solution, random_state, rng):
+    def _store_fit(self, source, problem, solution, random_state, rng):
         """Store the pairs, the solution, and the state that places unseen samples."""
         self.anchors_ = problem.anchors
         self.forces_ = -solution.gradient[problem.anchors]
@@ -423,12 +423,12 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
                 f"loss={self.loss!r} preserves distances and cannot be combined with "
                 f"repulsive_penalty={self.repulsive_penalty!r}. Set one of them to None."
             )
-        if self._is("graph") and self.loss is None:
+        if self._metric_is("graph") and self.loss is None:
             raise ValueError(
                 "metric='graph' gives lengths of paths, which need a loss. For a graph of weights "
                 "use metric='affinity', for a graph of distances metric='precomputed'."
             )
-        if self._is("affinity") and self.loss is not None:
+        if self._metric_is("affinity") and self.loss is not None:
             raise ValueError(
                 f"metric='affinity' gives weights, but loss={self.loss!r} needs distances; use "
                 "metric='precomputed' or 'graph'."
@@ -436,7 +436,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         given = {"n_neighbors": self.n_neighbors, "max_distance": self.max_distance}
         for name, number in given.items():
             if number is not None and (
-                self._is("affinity") or (name == "n_neighbors" and self._is("graph"))
+                self._metric_is("affinity") or (name == "n_neighbors" and self._metric_is("graph"))
             ):
                 raise ValueError(
                     f"metric={self.metric!r} uses X as the graph, so {name}={number} has no "
@@ -503,8 +503,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             X = self._checked_unseen(X)
             return as_output(self._coordinates(X), X)
 
-    def _is_pair(self, X):
-        return self.loss is None and super()._is_pair(X)
+    def _is_neighbor_tables(self, X):
+        return self.loss is None and super()._is_neighbor_tables(X)
 
     def _coordinates(self, X):
         """Coordinates of unseen samples, float64."""

@@ -142,8 +142,8 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
         self.n_jobs = n_jobs
         self.device = device
 
-    _square = ("precomputed", "affinity")
-    _source = "embedding_estimator_"
+    _square_metrics = ("precomputed", "affinity")
+    _training_data_attribute = "embedding_estimator_"
 
     @fit_context
     def fit(self, X: Data, y: Any) -> Self:

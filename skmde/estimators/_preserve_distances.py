@@ -179,8 +179,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
     (10, 2)
     """
 
-    _source = "_original"
-    _square = ("precomputed", "graph")
+    _training_data_attribute = "_original"
+    _square_metrics = ("precomputed", "graph")
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -299,7 +299,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         with stage("init"):
             start = self._starting_point(X, source, pairs, constraint, rng, n_threads)
         self.scale_, self._loss, self._unit = scale, copy.copy(loss), unit
-        self._keep(source, pairs, rng)
+        self._store_fit(source, pairs, rng)
         with np.errstate(over="ignore", under="ignore"):
             factor = 1.0 if unit == 1.0 else float(np.float64(unit) ** loss.degree)
         with stage("solve"):
@@ -365,10 +365,10 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         self.stress_ = stress_of_pairs(solution.X, problem.edges, problem.distances)
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
-        self._keep(source, pairs, rng)
+        self._store_fit(source, pairs, rng)
         return problem.count_loose()
 
-    def _keep(self, source, pairs, rng):
+    def _store_fit(self, source, pairs, rng):
         """Store the pairs and the state that places unseen samples."""
         self._edges, self.distances_ = pairs.edges, pairs.distances
         self.pair_weights_, self.n_unreachable_ = pairs.weights, pairs.n_unreachable
@@ -390,7 +390,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
     def _check_parameters(self):
         """Check combinations of parameters; scikit-learn checks one parameter at a time."""
         super()._check_parameters()
-        graph = self._is("graph")
+        graph = self._metric_is("graph")
         if self._is_precomputed() and isinstance(self.init, str) and self.init == "pca":
             raise ValueError(
                 f"init='pca' needs the data, but metric={self.metric!r} gives distances only; use "
@@ -412,7 +412,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
                 "none; set n_neighbors or metric='graph'."
             )
 
-    def _is_pair(self, X):
+    def _is_neighbor_tables(self, X):
         return False  # neighbour tables do not hold the distances of all pairs
 
     def _original_distances(self, X, rng, device):

@@ -189,7 +189,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     (10, 2)
     """
 
-    _source = "_neighbors"
+    _training_data_attribute = "_neighbors"
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -321,7 +321,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             edges, weights, attraction = self._pairs(neighbors.pairs(), y, counted, random_state)
         with stage("init"):
             start = self._starting_point(X, attraction, constraint, random_state, counted)
-        self._keep(counted, neighbors, edges, weights, random_state)
+        self._store_fit(counted, neighbors, edges, weights, random_state)
         with stage("solve"):
             problem = MDE(
                 counted.n_items,
@@ -474,10 +474,10 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         self.embedding_ = self._joined(solution.X[len(anchors) :])
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
-        self._keep(counted, neighbors, problem.edges, problem.weights, random_state)
+        self._store_fit(counted, neighbors, problem.edges, problem.weights, random_state)
         return problem.count_loose()
 
-    def _keep(self, counted, neighbors, edges, weights, random_state):
+    def _store_fit(self, counted, neighbors, edges, weights, random_state):
         """Store the graph, the pairs, and the state that places unseen samples."""
         n = neighbors.n_items
         self._counted = counted

@@ -182,7 +182,7 @@ class QuadraticMDE(BaseEmbedding):
     (10, 2)
     """
 
-    _source = "_fitted"
+    _training_data_attribute = "_fitted"
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -250,7 +250,7 @@ class QuadraticMDE(BaseEmbedding):
     def _is_precomputed(self):
         # scikit-learn reads the tags before the parameters are checked
         method = METHODS.get(self.weights) if isinstance(self.weights, str) else None
-        return method is not None and method.takes_distances and self._is("precomputed")
+        return method is not None and method.takes_distances and self._metric_is("precomputed")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -383,7 +383,7 @@ class QuadraticMDE(BaseEmbedding):
             raise ValueError(
                 f"kernel must be a name, or a function of two rows; got the type {self.kernel!r}."
             )
-        if self._is("precomputed") and not METHODS[self.weights].takes_distances:
+        if self._metric_is("precomputed") and not METHODS[self.weights].takes_distances:
             advice = {
                 "kernel_pca": "Use kernel='precomputed' for a matrix of inner products.",
                 "precomputed": "X holds the weights; set metric to its default.",
@@ -405,7 +405,7 @@ class QuadraticMDE(BaseEmbedding):
         self._check_size(n, Centered())  # not Standardized: columns without an eigenvalue are zero
         return X, n
 
-    def _is_pair(self, X):
+    def _is_neighbor_tables(self, X):
         enough = METHODS[self.weights].takes_neighbors
         return enough and self._is_precomputed() and isinstance(X, tuple)
 

@@ -128,7 +128,7 @@ class BaseEmbedding(
             The estimator.
         """
         check_is_fitted(self)
-        self.__dict__.pop(self._source, None)
+        self.__dict__.pop(self._training_data_attribute, None)
         return self
 
 

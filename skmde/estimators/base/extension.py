@@ -81,7 +81,7 @@ class GrowingMixin(InputMixin):
         raise NotImplementedError
 
     def _checked_further(self, X):
-        if self._is_pair(X) or is_networkx(X) or not self._is_precomputed():
+        if self._is_neighbor_tables(X) or is_networkx(X) or not self._is_precomputed():
             return self._checked_unseen(X)
         X = self._validated(X, reset=True, min_samples=1)
         n = len(self.embedding_)
@@ -95,7 +95,7 @@ class GrowingMixin(InputMixin):
     def _coordinates_with(self, X):
         """The starting point: fitted samples, and new ones placed independently of each other."""
         n = len(self.embedding_)
-        if self._is_pair(X):
+        if self._is_neighbor_tables(X):
             indices, distances = X
             X = np.where(indices < n, indices, -1), distances
         elif self._is_precomputed():

@@ -16,7 +16,7 @@ class InputMixin(AtomicFitMixin):
     """Input checks of estimators with a parameter `metric`; not for direct use."""
 
     # values of `metric` for which X is square: one row and one column for each sample
-    _square: tuple[str, ...] = ("precomputed",)
+    _square_metrics: tuple[str, ...] = ("precomputed",)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -25,11 +25,11 @@ class InputMixin(AtomicFitMixin):
         tags.input_tags.positive_only = self._is_precomputed()
         return tags
 
-    def _is(self, metric):
-        return isinstance(self.metric, str) and self.metric == metric
+    def _metric_is(self, name):
+        return isinstance(self.metric, str) and self.metric == name
 
     def _is_precomputed(self):
-        return any(self._is(metric) for metric in self._square)
+        return any(self._metric_is(metric) for metric in self._square_metrics)
 
     def _random_state(self):
         """A RandomState; never numpy's global one."""
@@ -39,12 +39,12 @@ class InputMixin(AtomicFitMixin):
 
     def _checked_input(self, X):
         """Check X for `fit`; convert a networkx graph to a sparse matrix."""
-        if self._is_pair(X):
-            X = checked_pair(X)
+        if self._is_neighbor_tables(X):
+            X = checked_neighbor_tables(X)
             check_magnitude(X[1], "distances of neighbours")
             n = len(X[0])
-        elif is_networkx(X) and self._is_precomputed() and not self._is("precomputed"):
-            X, _ = as_adjacency(X, quantity="length" if self._is("graph") else "weight")
+        elif is_networkx(X) and self._is_precomputed() and not self._metric_is("precomputed"):
+            X, _ = as_adjacency(X, quantity="length" if self._metric_is("graph") else "weight")
             n = X.shape[0]
             check_magnitude(X, "weights of the graph")
         else:
@@ -71,17 +71,17 @@ class InputMixin(AtomicFitMixin):
                 "fitted sample. Fit the larger graph again, or pass the samples' rows of its "
                 "matrix; for metric='graph', the lengths of paths to the fitted nodes."
             )
-        if not self._is_pair(X):
+        if not self._is_neighbor_tables(X):
             return self._validated(X, reset=False)
-        X = checked_pair(X)
+        X = checked_neighbor_tables(X)
         check_magnitude(X[1], "distances of neighbours", small=False)
         return X
 
     # name of the attribute that holds the training data
-    _source: str
+    _training_data_attribute: str
 
     def _is_compact(self):
-        return not hasattr(self, self._source)
+        return not hasattr(self, self._training_data_attribute)
 
     def _check_not_compact(self):
         if self._is_compact():
@@ -90,9 +90,9 @@ class InputMixin(AtomicFitMixin):
                 "cannot place unseen samples. Fit it again, or copy it before calling compact()."
             )
 
-    def _is_pair(self, X):
+    def _is_neighbor_tables(self, X):
         """Whether X is a pair (indices, distances) of neighbour tables."""
-        return self._is("precomputed") and isinstance(X, tuple)
+        return self._metric_is("precomputed") and isinstance(X, tuple)
 
     def _validated(self, X, *, reset, min_samples=None):
         """Convert X to an array or sparse matrix of numbers and check it.
@@ -134,7 +134,7 @@ def as_host_array(X):
     return X
 
 
-def checked_pair(X):
+def checked_neighbor_tables(X):
     """Convert a pair (indices, distances) of neighbour tables to arrays and check them."""
     if len(X) != 2:
         raise ValueError(

@@ -76,15 +76,15 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
     >>> precomputed_neighbors(D, 1)[0].ravel().tolist()
     [1, 0, 1]
     """
-    if _is_pair(distances):
-        indices, values = _checked_pair(distances)
+    if _is_neighbor_tables(distances):
+        indices, values = _checked_table_entries(distances)
         n = len(indices)
         _check_range(indices, n)
         k = indices.shape[1] if n_neighbors is None else clamp_neighbors(n_neighbors, n)
         own = np.arange(n, dtype=np.int32)
         indices, values = drop_self(*sort_rows(indices, values), own, k)
     else:
-        matrix = _checked_square(distances)
+        matrix = _checked_square_matrix(distances)
         n = matrix.shape[0]
         k = None if n_neighbors is None else clamp_neighbors(n_neighbors, n)
         if sp.issparse(matrix):
@@ -109,7 +109,7 @@ def symmetric_distances(distances):
     distances : ndarray of shape (n, n)
         Infinity where there is no distance. It may be the caller's array: do not modify it.
     """
-    return _averaged(_checked_square(distances))
+    return _averaged(_checked_square_matrix(distances))
 
 
 def distances_to_training(distances, n_train):
@@ -164,8 +164,8 @@ def precomputed_queries(distances, n_neighbors=None, *, n_train, max_distance=No
     >>> precomputed_queries(np.array([[3.0, 1.0, 2.0]]), 2, n_train=3)[0].tolist()
     [[1, 2]]
     """
-    if _is_pair(distances):
-        indices, values = sort_rows(*_checked_pair(distances))
+    if _is_neighbor_tables(distances):
+        indices, values = sort_rows(*_checked_table_entries(distances))
         _check_range(indices, n_train)
         indices, values = indices[:, :n_neighbors], values[:, :n_neighbors]
     else:
@@ -212,7 +212,7 @@ def joined_neighbors(indices, distances, further, n_neighbors=None):
     [1, 2, 1]
     """
     n, nobody = len(indices), np.full(len(indices), -1, np.int32)
-    if _is_pair(further):
+    if _is_neighbor_tables(further):
         q = len(further[0])
         back = np.empty((n, 0), np.int32), np.empty((n, 0))
     else:
@@ -237,12 +237,12 @@ def joined_neighbors(indices, distances, further, n_neighbors=None):
     return tables if n_neighbors is not None else trim(*tables)
 
 
-def _is_pair(distances):
+def _is_neighbor_tables(distances):
     return isinstance(distances, tuple) and len(distances) == 2
 
 
-def _checked_pair(pair):
-    indices, distances = np.asarray(pair[0]), np.asarray(pair[1])
+def _checked_table_entries(tables):
+    indices, distances = np.asarray(tables[0]), np.asarray(tables[1])
     if indices.ndim != 2 or indices.shape != distances.shape:
         raise ValueError(
             "A pair of neighbour tables must be two arrays (indices, distances) of the same "
@@ -288,7 +288,7 @@ def _checked_matrix(distances):
     return _nonnegative(matrix)
 
 
-def _checked_square(distances):
+def _checked_square_matrix(distances):
     matrix = _checked_matrix(distances)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
