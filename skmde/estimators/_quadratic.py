@@ -310,7 +310,7 @@ class QuadraticMDE(BaseEmbedding):
             found = self._solve(problem, callbacks)
         values, vectors = self._usable(problem, found.values, found.vectors)
         self._warn(problem, found, len(values))
-        self.embedding_ = as_output(self._lifted(problem, values, vectors), X)
+        self.embedding_ = as_output(self._embedding(problem, values, vectors), X)
         self.eigenvalues_ = np.zeros(m)
         self.eigenvalues_[: len(values)] = values * problem.squared_unit
         self.n_pairs_ = problem.n_pairs
@@ -325,7 +325,7 @@ class QuadraticMDE(BaseEmbedding):
 
     def _solve(self, problem, callbacks):
         """The smallest eigenpairs of the problem."""
-        form, n_known = problem.form, len(problem.separating[: self.n_components])
+        form, n_known = problem.form, len(problem.component_eigenvectors[: self.n_components])
         count = min(self.n_components - n_known, form.null.shape[1] - len(form.null))
         tol = self._tolerance(problem.n_items)
         solver = choose_solver(form, count, self.solver, tol)
@@ -353,15 +353,15 @@ class QuadraticMDE(BaseEmbedding):
             value, norm = n * unit * values.sum(), 2 * np.sqrt(n) * unit * norm
 
             def embedding():
-                return torch.from_numpy(self._lifted(kept, values, vectors))
+                return torch.from_numpy(self._embedding(kept, values, vectors))
 
             return asks_to_stop(callbacks, SolverState(step, float(value), norm, embedding))
 
         return watch
 
     def _usable(self, problem, values, vectors):
-        """Eigenpairs of the nonzero columns; those of separating vectors come first."""
-        known = problem.separating[: self.n_components]
+        """Eigenpairs of the nonzero columns; those of component eigenvectors come first."""
+        known = problem.component_eigenvectors[: self.n_components]
         values = np.concatenate([np.zeros(len(known)), values])
         vectors = np.concatenate([known, vectors])
         if METHODS[self.weights].is_gram:
@@ -370,10 +370,10 @@ class QuadraticMDE(BaseEmbedding):
             values, vectors = values[kept], vectors[kept]
         return values, vectors
 
-    def _lifted(self, problem, values, vectors):
+    def _embedding(self, problem, values, vectors):
         """The embedding for the given eigenpairs."""
         embedding = np.zeros((problem.n_items, self.n_components))
-        embedding[:, : len(values)] = problem.lift(vectors, values).T
+        embedding[:, : len(values)] = problem.embedding_columns(vectors, values).T
         return fix_signs(embedding)
 
     def _check_parameters(self):
@@ -411,7 +411,7 @@ class QuadraticMDE(BaseEmbedding):
 
     def _warn(self, problem, found, n_usable):
         m = self.n_components
-        n_parts = len(problem.separating) + 1
+        n_parts = len(problem.component_eigenvectors) + 1
         if n_parts > 1:
             more = " at least" if n_parts > m else ""
             warn(

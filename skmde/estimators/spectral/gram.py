@@ -25,7 +25,7 @@ from skmde.estimators.pairs.matrix_distances import MatrixDistances
 from skmde.estimators.pairs.path_distances import NeighborPaths
 from skmde.estimators.pairs.row_distances import RowDistances
 from skmde.estimators.spectral.bridges import bridges
-from skmde.estimators.spectral.laplacian import QuadraticProblem, lifted
+from skmde.estimators.spectral.laplacian import QuadraticProblem, standardized_columns
 from skmde.preprocessing.graphs.adjacency import as_adjacency
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
@@ -52,7 +52,7 @@ class GramProblem(QuadraticProblem):
         self.n_items = n = len(K)
         self.squared_unit = unit
         self.n_pairs = n * (n - 1) // 2
-        self.separating = np.empty((0, n))
+        self.component_eigenvectors = np.empty((0, n))
         # Rounding error of centring a constant matrix; infinite if K is zero.
         self.rounding = 4 * np.finfo(float).eps * n * float(np.abs(K).max()) or np.inf
         self._column_means = K.mean(axis=0)
@@ -68,8 +68,8 @@ class GramProblem(QuadraticProblem):
             precondition=lambda R: R,
         )
 
-    def lift(self, vectors, values):
-        return lifted(vectors)
+    def embedding_columns(self, vectors, values):
+        return standardized_columns(vectors)
 
     def extend(self, K, embedding, eigenvalues):
         """Coordinates of items whose inner products to the training items are the rows of K.

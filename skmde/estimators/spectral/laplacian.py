@@ -20,10 +20,10 @@ class QuadraticProblem:
 
     - ``form``: the quadratic form whose bottom eigenvectors are computed
       (:mod:`skmde.core.spectral.spectrum`);
-    - ``separating``: known unit eigenvectors of eigenvalue 0, which separate connected components;
-      shape (s, n) with s at most `n_components`; the form leaves them out;
-    - ``lift(vectors, values)``: columns of the embedding, as rows, from unit eigenvectors of the
-      form;
+    - ``component_eigenvectors``: known unit eigenvectors of eigenvalue 0, which separate connected
+      components; shape (s, n) with s at most `n_components`; the form leaves them out;
+    - ``embedding_columns(vectors, values)``: columns of the embedding, as rows, from unit
+      eigenvectors of the form;
     - ``n_items``, ``n_pairs`` (p), ``graph`` (sparse weights, or None);
     - ``squared_unit``: eigenvalues of the problem divided by those of the form;
     - ``place(X, embedding, eigenvalues)``: coordinates of unseen items, float64.
@@ -34,7 +34,7 @@ class QuadraticProblem:
 
     def drop_training_state(self):
         """Drop what `place` does not need."""
-        self.form = self.separating = None
+        self.form = self.component_eigenvectors = None
 
 
 class LaplacianProblem(QuadraticProblem):
@@ -55,12 +55,12 @@ class LaplacianProblem(QuadraticProblem):
         self.n_items = len(neighbors.indices)
         check_pairs(self.graph)
         self.n_pairs = self.graph.nnz // 2
-        self.form, self.separating, self._divisors = graph_form(
+        self.form, self.component_eigenvectors, self._divisors = graph_form(
             self.graph, n_components, normalized, n_jobs
         )
 
-    def lift(self, vectors, values):
-        return lifted(vectors, self._divisors)
+    def embedding_columns(self, vectors, values):
+        return standardized_columns(vectors, self._divisors)
 
     def place(self, X, embedding, eigenvalues):
         indices, distances, twin = self._neighbors.of_unseen(X)
@@ -91,11 +91,13 @@ class GivenWeightsProblem(QuadraticProblem):
         self.n_items = self.graph.shape[0]
         check_pairs(self.graph)
         self.n_pairs = self.graph.nnz // 2
-        self.form, self.separating, _ = graph_form(self.graph, n_components, False, n_jobs)
+        self.form, self.component_eigenvectors, _ = graph_form(
+            self.graph, n_components, False, n_jobs
+        )
         self._known = KnownRows(X)
 
-    def lift(self, vectors, values):
-        return lifted(vectors)
+    def embedding_columns(self, vectors, values):
+        return standardized_columns(vectors)
 
     def place(self, X, embedding, eigenvalues):
         weights = sp.csr_array(X, dtype=np.float64)
@@ -128,7 +130,7 @@ def graph_form(graph, n_components, normalized, n_jobs):
     Returns
     -------
     form : QuadraticForm
-    separating : ndarray of shape (s, n)
+    component_eigenvectors : ndarray of shape (s, n)
         Eigenvectors that separate connected components; none if there are negative weights.
     divisors : ndarray of shape (n,) or None
         Divisors of the rows of an embedding: square roots of the degrees, in units of the mean
@@ -144,7 +146,7 @@ def graph_form(graph, n_components, normalized, n_jobs):
     return form, form.null[1:], roots / np.sqrt(np.mean(roots**2)) if normalized else None
 
 
-def lifted(vectors, divisors=None):
+def standardized_columns(vectors, divisors=None):
     """Columns of a standardized embedding, as rows, from unit vectors."""
     rows = np.sqrt(vectors.shape[1]) * vectors
     return rows if divisors is None else rows / divisors

@@ -20,7 +20,7 @@ from skmde.core.spectral.spectrum import QuadraticForm
 from skmde.estimators.spectral.laplacian import (
     QuadraticProblem,
     check_pairs,
-    lifted,
+    standardized_columns,
 )
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.neighbors.known_rows import with_twins
@@ -57,23 +57,25 @@ class LocallyLinearProblem(QuadraticProblem):
         self.n_pairs = self.graph.nnz // 2
         _, labels = connected_components(self.graph)
         ones = np.ones(n)
-        self.separating = part_contrasts(labels, ones, n_components)
+        self.component_eigenvectors = part_contrasts(labels, ones, n_components)
         bound = float(np.asarray(abs(L).sum(axis=1)).max())
         self.form = QuadraticForm(
             apply=lambda V: np.ascontiguousarray((L @ V.T).T),
-            null=np.concatenate([ones[None] / np.sqrt(n), self.separating]),
+            null=np.concatenate([ones[None] / np.sqrt(n), self.component_eigenvectors]),
             bound=bound,
-            precondition=_inverse(L, bound) if n <= _FACTORED else _diagonal(L),
+            precondition=_inverse_preconditioner(L, bound)
+            if n <= _FACTORED
+            else _diagonal_preconditioner(L),
         )
 
-    def lift(self, vectors, values):
-        return lifted(vectors)
+    def embedding_columns(self, vectors, values):
+        return standardized_columns(vectors)
 
     def place(self, X, embedding, eigenvalues):
         return self._reconstruction.place(X, embedding)
 
 
-def _inverse(L, bound):
+def _inverse_preconditioner(L, bound):
     # a small shift would magnify the rounding errors of items without edges
     shift = np.where(L.diagonal() > 0, _SHIFT * bound, bound)
     shifted = sp.csc_array(L + sp.diags_array(shift))
@@ -81,7 +83,7 @@ def _inverse(L, bound):
     return lambda R: np.ascontiguousarray(factors.solve(np.ascontiguousarray(R.T)).T)
 
 
-def _diagonal(L):
+def _diagonal_preconditioner(L):
     diagonal = L.diagonal()
     diagonal[diagonal <= 0] = 1.0  # of items without edges
     return lambda R: R / diagonal

@@ -50,7 +50,7 @@ class PrincipalProblem(QuadraticProblem):
         n_threads = count_threads(n_jobs)
         self._by_samples = self.n_items < self._d
         size = self.n_items if self._by_samples else self._d
-        self.separating = np.empty((0, size))
+        self.component_eigenvectors = np.empty((0, size))
         null = np.empty((0, size))
         if self._d <= min(self.n_items, _FEW_FEATURES):
             C, self._mean = self._covariance()
@@ -124,8 +124,8 @@ class PrincipalProblem(QuadraticProblem):
         parts = [np.asarray(Y @ V.T) for Y in self._blocks()]
         return np.ascontiguousarray(np.concatenate(parts).T) - shift[:, None]
 
-    def _loads(self, U):
-        """Loads of the features for each row of U, a vector of the samples."""
+    def _loadings(self, U):
+        """Loadings of the features for each row of U, a vector of the samples."""
         out, start = np.zeros((len(U), self._d)), 0
         for Y in self._blocks():
             stop = start + Y.shape[0]
@@ -134,15 +134,15 @@ class PrincipalProblem(QuadraticProblem):
         return out - np.outer(U.sum(axis=1), self._mean)
 
     def _sample_product(self, U):
-        return -self._scores(self._loads(U))
+        return -self._scores(self._loadings(U))
 
     def _feature_product(self, V):
-        return -self._loads(self._scores(V))
+        return -self._loadings(self._scores(V))
 
-    def lift(self, vectors, values):
+    def embedding_columns(self, vectors, values):
         scale = 1 / np.sqrt(-values)[:, None]
         if self._by_samples:
-            vectors = self._loads(vectors) * scale
+            vectors = self._loadings(vectors) * scale
         self._projection = np.sqrt(self.n_items) * vectors * scale
         rows = self._project(self._X)
         signed = fix_signs(rows)
