@@ -47,7 +47,7 @@ from skmde.preprocessing.neighbors.known_rows import with_twins
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 from skmde.preprocessing.pairs.sampling import all_edges
 
-_MAX_ANCHORS = 1000  # largest number of training samples that place an unseen one
+_MAX_LANDMARKS = 1000  # largest number of training samples that place an unseen one
 _PRECISE = (1e-6, 1e6)  # distances, in the units of the loss, for which float32 is precise enough
 
 
@@ -106,9 +106,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
     memory_size : int, default=10
         Number of past steps in the quasi-Newton approximation.
     random_state : int, RandomState instance or None, default=None
-        Seeds the sampled pairs, landmarks, anchors and random starting points. With an integer,
-        fits of the same data on one machine are identical to the last bit, for any number of
-        threads.
+        Seeds the sampled pairs, landmarks and random starting points. With an integer, fits of
+        the same data on one machine are identical to the last bit, for any number of threads.
     n_jobs : int, default=None
         Maximum number of threads. None means torch's number. For shortest paths by Dijkstra's
         algorithm, it is the number of joblib workers.
@@ -375,11 +374,11 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         parted = pairs.weights is not None and pairs.labels is not None
         with stage("anchors"):
             paired = np.unique(pairs.edges) if parted else None
-            self._anchors = source.choose_anchors(_MAX_ANCHORS, rng, paired)
+            self._landmarks = source.choose_landmarks(_MAX_LANDMARKS, rng, paired)
             source.drop_training_state()
             self._original = source
         # The relative position of parts without a pair between them is undetermined.
-        self._parts = pairs.labels[self._anchors] if parted else None
+        self._parts = pairs.labels[self._landmarks] if parted else None
 
     @property
     def edges_(self) -> np.ndarray:
@@ -463,12 +462,12 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples; the coordinates of the training samples do not change.
 
-        The coordinates of a sample minimise the average loss of its distances to the anchors, at
+        The coordinates of a sample minimise the average loss of its distances to the landmarks, at
         most 1000 training samples that `fit` chose. Unseen samples do not influence each other, so
         the result for a row does not depend on the rest of X. A sample that equals a training
         sample, or is given at distance 0 from one, gets the coordinates of that sample. A sample
         without any distance is placed at the centre. If `pair_weights` splits the training samples
-        into parts without a pair between them, only the part of the nearest anchor is used.
+        into parts without a pair between them, only the part of the nearest landmark is used.
 
         Parameters
         ----------
@@ -503,10 +502,10 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         return np.concatenate([self._place(part)[0] for part in self._blocks(X)])
 
     def _blocks(self, X):
-        return blocks_of_rows(X, len(self._anchors))
+        return blocks_of_rows(X, len(self._landmarks))
 
     def _place(self, X):
-        """Coordinates of unseen samples, float64, and their scaled distances to the anchors."""
+        """Coordinates of unseen samples, float64, and their scaled distances to the landmarks."""
         D, twin = self._original.of_unseen(X)
         D *= self.scale_
         if self._parts is not None:
@@ -515,11 +514,11 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
 
         def coordinates(rows):
             # The units of the fit, because the loss of a pair at distance 0 depends on them.
-            anchors = self.embedding_[self._anchors].astype(np.float64) / self._unit
+            landmarks = self.embedding_[self._landmarks].astype(np.float64) / self._unit
             n_threads = count_threads(self.n_jobs)
             deviations = D[rows] / self._unit
             return self._unit * place_by_distances(
-                anchors, deviations, self._loss, n_threads=n_threads
+                landmarks, deviations, self._loss, n_threads=n_threads
             )
 
         return with_twins(coordinates, twin, self.embedding_), D
@@ -527,7 +526,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
     def score(self, X: Data, y: Any = None) -> float:
         """Minus the normalised stress of unseen samples; 0 is best.
 
-        The samples are placed by `transform`. Their distances to the anchors in the embedding are
+        The samples are placed by `transform`. Their distances to the landmarks in the embedding are
         compared with the original distances. The score has no units and does not depend on the
         loss, so a grid search can use it to compare losses, dimensions and constraints.
 
@@ -546,9 +545,9 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            anchors = self.embedding_[self._anchors].astype(np.float64)
+            landmarks = self.embedding_[self._landmarks].astype(np.float64)
             placed = (self._place(part) for part in self._blocks(X))
-            sums = [sums_of_squares(coordinates, anchors, D) for coordinates, D in placed]
+            sums = [sums_of_squares(coordinates, landmarks, D) for coordinates, D in placed]
         errors, squares, n_pairs = np.sum(sums, axis=0)
         if not n_pairs:
             raise ValueError(

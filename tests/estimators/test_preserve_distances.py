@@ -1078,17 +1078,17 @@ def test_callbacks_see_the_units_of_the_embedding():
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
-@pytest.mark.parametrize("max_anchors", [1000, 20])
-def test_unseen_rows_among_parts_without_a_pair_between_them(metric, max_anchors, monkeypatch):
-    monkeypatch.setattr("skmde.estimators._preserve_distances._MAX_ANCHORS", max_anchors)
+@pytest.mark.parametrize("max_landmarks", [1000, 20])
+def test_unseen_rows_among_parts_without_a_pair_between_them(metric, max_landmarks, monkeypatch):
+    monkeypatch.setattr("skmde.estimators._preserve_distances._MAX_LANDMARKS", max_landmarks)
     X = np.random.default_rng(0).standard_normal((100, 2))
     near = X + 1e-3
     given, unseen = (X, near) if metric == "euclidean" else (cdist(X, X), cdist(near, X))
     halves = np.equal.outer(np.arange(100) % 2, np.arange(100) % 2).astype(float)
     some = np.ones((100, 100))
     some[:70] = some[:, :70] = 0.0  # these have no pair
-    # among a few anchors the nearest may be of the other half
-    whole = [(halves, slice(None))] if max_anchors > 100 else []
+    # among a few landmarks the nearest may be of the other half
+    whole = [(halves, slice(None))] if max_landmarks > 100 else []
     for weights, paired in (*whole, (some, slice(70, None))):
         estimator = fit(given, weights, loss="squared", metric=metric)
         apart = np.linalg.norm(estimator.transform(unseen) - estimator.embedding_, axis=1)

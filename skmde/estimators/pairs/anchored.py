@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from skmde._utils.rows import blocks_of_rows
 from skmde.core.placement.by_distances import place_by_distances
 from skmde.core.placement.by_neighbors import place_by_neighbors
-from skmde.estimators.pairs.base import Pairs, chains
+from skmde.estimators.pairs.base import Pairs, component_labels
 from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.neighbors import NeighborPairs
 from skmde.estimators.pairs.pair_weights import selected_pairs
@@ -27,7 +27,7 @@ from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
 from skmde.preprocessing.pairs.sampling import all_edges
 
 _MAX_PAIRS = 10_000_000
-_MAX_ANCHORS = 1000  # training samples that place an unseen one by distances
+_MAX_LANDMARKS = 1000  # training samples that place an unseen one by distances
 # Training samples that repel an unseen one: enough to estimate the repulsion of all, few enough
 # to be fast.
 _N_REPULSIVE = 128
@@ -239,7 +239,7 @@ class DistancePairs:
         distances = pairs.distances.astype(np.float64)
         near = distances <= self._max_distance
         edges, distances = edges[near], distances[near]
-        return Pairs(edges, distances, chains(edges, n), weights=np.ones(len(edges)))
+        return Pairs(edges, distances, component_labels(edges, n), weights=np.ones(len(edges)))
 
     def extended(self, X):
         """The pairs that have at least one further sample."""
@@ -259,7 +259,7 @@ class DistancePairs:
         rng : numpy.random.Generator
             Draws these samples.
         """
-        self._items = self.source.choose_anchors(_MAX_ANCHORS, rng)
+        self._items = self.source.choose_landmarks(_MAX_LANDMARKS, rng)
 
     def drop_training_state(self):
         """Keep only what unseen and further samples need."""
@@ -274,10 +274,10 @@ class DistancePairs:
     def _place(self, X, embedding, n_threads):
         D, twin = self.source.of_unseen(X)
         D[self._max_distance < D] = np.inf
-        anchors = embedding[self._items]
+        landmarks = embedding[self._items]
 
         def coordinates(rows):
-            return place_by_distances(anchors, D[rows], self.functions, n_threads=n_threads)
+            return place_by_distances(landmarks, D[rows], self.functions, n_threads=n_threads)
 
         return with_twins(coordinates, twin, embedding)
 

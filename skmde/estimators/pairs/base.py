@@ -163,25 +163,25 @@ class DistanceSource(Protocol):
             Infinite where there is no distance.
         """
 
-    def choose_anchors(self, most, rng, among=None) -> np.ndarray:
+    def choose_landmarks(self, most, rng, among=None) -> np.ndarray:
         """Choose the training items whose distances place unseen items.
 
         Parameters
         ----------
         most : int
-            Largest number of anchors; the source may choose fewer.
+            Largest number of landmarks; the source may choose fewer.
         rng : numpy.random.Generator
         among : ndarray of int, default=None
             Items to choose from; None means all.
 
         Returns
         -------
-        anchors : ndarray of int
+        landmarks : ndarray of int
             In ascending order.
         """
 
     def of_unseen(self, X) -> tuple[np.ndarray, np.ndarray]:
-        """Distances from unseen items to the anchors; call `choose_anchors` first.
+        """Distances from unseen items to the landmarks; call `choose_landmarks` first.
 
         A row of the result depends on that row of X alone.
 
@@ -192,7 +192,7 @@ class DistanceSource(Protocol):
 
         Returns
         -------
-        D : ndarray of shape (q, n_anchors), float64
+        D : ndarray of shape (q, n_landmarks), float64
             Infinite where there is no distance. The caller may write to it.
         twin : ndarray of shape (q,), int
             The fitted item that each row equals, -1 where it equals none.
@@ -251,7 +251,7 @@ def with_weights(pairs, weights, n):
     """The pairs with weights, and with labels of their connected components."""
     if len(pairs.edges) == n * (n - 1) // 2:
         return pairs._replace(edges=None, weights=weights)
-    return pairs._replace(labels=chains(pairs.edges, n), weights=weights)
+    return pairs._replace(labels=component_labels(pairs.edges, n), weights=weights)
 
 
 def of_weight(pairs, weights, max_pairs, rng):
@@ -276,7 +276,7 @@ def entries_at(matrix, rows, columns):
     return np.asarray(matrix[rows, columns]).ravel()
 
 
-def chains(edges, n):
+def component_labels(edges, n):
     """Connected component of each of n items joined by pairs; None if there is only one."""
     if len(edges) == 0:
         return np.arange(n)

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from skmde.estimators.pairs.base import (
     Pairs,
     at_most,
-    chains,
     choose,
+    component_labels,
     entries_at,
     in_kept_dtype,
     of_weight,
@@ -70,7 +70,7 @@ class MatrixDistances:
         if len(found) == every:
             return Pairs(None, found)
         edges = np.stack([rows, columns], axis=1).astype(np.int32)
-        return Pairs(edges, found, chains(edges, n), missing)
+        return Pairs(edges, found, component_labels(edges, n), missing)
 
     def _restrict(self, weights):
         """Leave out the pairs of weight 0."""
@@ -109,9 +109,9 @@ class MatrixDistances:
             self._matrix, _ = as_adjacency(_stored_if_finite(self._matrix), quantity="distance")
         return path_lengths(self._matrix, items)
 
-    def choose_anchors(self, most, rng, among=None):
-        self._anchors = choose(self.n_items, most, rng, among)
-        return self._anchors
+    def choose_landmarks(self, most, rng, among=None):
+        self._landmarks = choose(self.n_items, most, rng, among)
+        return self._landmarks
 
     def of_unseen(self, X):
         return self._as_given(distances_to_training(X, self.n_items))
@@ -119,12 +119,12 @@ class MatrixDistances:
     def _as_given(self, X):
         """As `of_unseen`, for checked distances; a twin's distance to itself need not be 0."""
         if sp.issparse(X):
-            chosen = X[:, self._anchors].tocoo()
+            chosen = X[:, self._landmarks].tocoo()
             D = np.full(chosen.shape, np.inf)
             D[chosen.row, chosen.col] = chosen.data
             nearest, at = _nearest_stored(X)
         else:
-            D = X[:, self._anchors].astype(np.float64)
+            D = X[:, self._landmarks].astype(np.float64)
             nearest = X.argmin(axis=1)
             at = X[np.arange(len(X)), nearest]
         known = np.where(_count_nonzero(X) > 0, self._known.find(X), -1)

@@ -91,17 +91,17 @@ class GraphDistances(MatrixDistances):
         """Path lengths from some items to all items."""
         return path_lengths(self._matrix, items)
 
-    def choose_anchors(self, most, rng, among=None):
+    def choose_landmarks(self, most, rng, among=None):
         most = min(most, max(50, _MAX_LENGTHS // self.n_items))
-        anchors = super().choose_anchors(most, rng, among)
-        self._lengths = path_lengths(self._matrix, anchors)
-        return anchors
+        landmarks = super().choose_landmarks(most, rng, among)
+        self._lengths = path_lengths(self._matrix, landmarks)
+        return landmarks
 
     def of_unseen(self, X):
-        """Path lengths to the anchors, and the training item that each row equals, or -1.
+        """Path lengths to the landmarks, and the training item that each row equals, or -1.
 
-        If a row lacks the distance to an anchor, its paths start with the edges that the row gives,
-        as for a further node of the graph.
+        If a row lacks the distance to a landmark, its paths start with the edges that the row
+        gives, as for a further node of the graph.
         """
         X = distances_to_training(X, self.n_items)
         D, twin = self._as_given(X)

@@ -67,13 +67,13 @@ class RowDistances:
     def from_items(self, items):
         return self._checked(self._table.between(items, slice(None)))
 
-    def choose_anchors(self, most, rng, among=None):
-        anchors = choose(self.n_items, most, rng, among)
-        self._of_anchors = self._table.restricted(anchors)
-        return anchors
+    def choose_landmarks(self, most, rng, among=None):
+        landmarks = choose(self.n_items, most, rng, among)
+        self._to_landmarks = self._table.restricted(landmarks)
+        return landmarks
 
     def of_unseen(self, X):
-        D = self._checked(self._of_anchors.from_rows(X, slice(None)), small=False)
+        D = self._checked(self._to_landmarks.from_rows(X, slice(None)), small=False)
         return D, self._known.find(X)
 
     def drop_training_state(self):

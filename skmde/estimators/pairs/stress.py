@@ -33,12 +33,12 @@ def stress_of_pairs(X, edges, distances):
     return stress_ratio(errors, squares)
 
 
-def sums_of_squares(coordinates, anchors, D):
+def sums_of_squares(coordinates, landmarks, D):
     """Sums of squared errors and of squared distances, and the number of pairs.
 
     Parameters
     ----------
-    coordinates, anchors : ndarray of shape (q, m) and (k, m), float64
+    coordinates, landmarks : ndarray of shape (q, m) and (k, m), float64
     D : ndarray of shape (q, k)
         Original distances; infinite where there is none.
 
@@ -48,7 +48,7 @@ def sums_of_squares(coordinates, anchors, D):
     n_pairs : int
     """
     there = np.isfinite(D)
-    found = cdist(coordinates, anchors)[there]
+    found = cdist(coordinates, landmarks)[there]
     return ((found - D[there]) ** 2).sum(), (found**2).sum(), len(found)
 
 

@@ -167,7 +167,7 @@ class DistanceProblem(GramProblem):
         n = source.n_items
         check_memory(n)
         D = source.from_items(np.arange(n))
-        source.choose_anchors(n, np.random.default_rng(0))  # all items, in order
+        source.choose_landmarks(n, np.random.default_rng(0))  # all items, in order
         source.drop_training_state()
         self._originals = source
         there = np.isfinite(D)
@@ -217,7 +217,7 @@ class AllPaths(NeighborPaths):
         self._lengths = super().from_items(items)
         return self._lengths
 
-    def choose_anchors(self, most, rng, among=None):
+    def choose_landmarks(self, most, rng, among=None):
         return np.arange(self.n_items)
 
 

@@ -134,9 +134,9 @@ def test_a_source_of_distances_keeps_what_unseen_and_further_items_need(name):
     every = source.from_items(np.arange(len(X)))
     i, j = np.triu_indices(len(X), 1) if pairs.edges is None else pairs.edges.T
     np.testing.assert_allclose(pairs.distances, every[i, j])
-    anchors = source.choose_anchors(7, np.random.default_rng(0), np.arange(10, 30))
-    assert len(anchors) == 7
-    assert np.isin(anchors, np.arange(10, 30)).all()
+    landmarks = source.choose_landmarks(7, np.random.default_rng(0), np.arange(10, 30))
+    assert len(landmarks) == 7
+    assert np.isin(landmarks, np.arange(10, 30)).all()
     there, twin = source.of_unseen(unseen)
     assert there.shape == (len(NEW), 7)
     assert (twin == -1).all()
