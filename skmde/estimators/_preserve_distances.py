@@ -35,9 +35,9 @@ from skmde.estimators.base.typing import (
     RandomState,
 )
 from skmde.estimators.pairs.distances import distance_source
-from skmde.estimators.pairs.pair_weights import check_memory, selected_pairs
+from skmde.estimators.pairs.pair_weights import check_memory_of_pairs, selected_pairs
 from skmde.estimators.pairs.stress import stress_of_pairs, stress_ratio, sums_of_squares
-from skmde.estimators.starts.distances import named_start, sized_if_wild
+from skmde.estimators.starts.distances import named_start, scaled_to_distances_if_wild
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
 from skmde.functions.base import Loss
 from skmde.functions.powers import Quadratic
@@ -292,7 +292,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             X, source = self._original_distances(X, rng, device)
             n = source.n_items
             self._check_size(n, constraint)
-            check_memory(n, self.max_pairs)
+            check_memory_of_pairs(n, self.max_pairs)
             pairs = selected_pairs(source, pair_weights, self.max_pairs, rng)
         scale, unit, dtype = self._units(pairs.distances, loss, constraint, n)
         with stage("init"):
@@ -453,7 +453,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             start = checked_start(as_host_array(self.init), n, m)
             if not constraint.fixes_position:
                 frame = Frame.centered(start)
-                start = sized_if_wild(frame.length * frame.inside(start), pairs)
+                start = scaled_to_distances_if_wild(frame.length * frame.inside(start), pairs)
             else:
                 check_not_wild(start, pairs.distances, constraint.fixed_coordinates)
             return separate_coincident(start, rng)

@@ -220,7 +220,7 @@ def kept_dtype(n_pairs):
     return np.float64 if n_pairs <= _FEW_PAIRS else np.float32
 
 
-def fits(found):
+def is_in_range(found):
     """Whether distances are within the range of their dtype."""
     largest = found.max(initial=0.0)
     return found.dtype == np.float64 or largest == 0 or _RANGE[0] < largest < _RANGE[1]
@@ -229,7 +229,7 @@ def fits(found):
 def in_kept_dtype(found):
     """Distances in the dtype of `kept_dtype`, or in float64 if they are out of its range."""
     cast = found.astype(kept_dtype(len(found)), copy=False)
-    return cast if fits(cast) else found.astype(np.float64, copy=False)
+    return cast if is_in_range(cast) else found.astype(np.float64, copy=False)
 
 
 def choose(n_items, most, rng, among=None):

@@ -13,7 +13,7 @@ from skmde.preprocessing.graphs.adjacency import as_adjacency
 _BYTES_PER_PAIR = 30  # lower bound of the peak of a fit
 
 
-def check_memory(n, max_pairs):
+def check_memory_of_pairs(n, max_pairs):
     """Raise an error before the work begins if the pairs would not fit in memory."""
     n_pairs = min(max_pairs, n * (n - 1) // 2)
     needed, there = _BYTES_PER_PAIR * n_pairs, physical_memory()

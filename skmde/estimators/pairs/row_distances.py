@@ -8,7 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._utils.validation import check_magnitude
-from skmde.estimators.pairs.base import Pairs, at_most, choose, fits, kept_dtype, with_weights
+from skmde.estimators.pairs.base import (
+    Pairs,
+    at_most,
+    choose,
+    is_in_range,
+    kept_dtype,
+    with_weights,
+)
 from skmde.preprocessing.neighbors.known_rows import KeptRows
 from skmde.preprocessing.pairs.distances import MetricDistances
 from skmde.preprocessing.pairs.sampling import edges_from, sample_edges
@@ -56,7 +63,7 @@ class RowDistances:
 
     def _in_kept_dtype(self, n_pairs, take):
         found = take(kept_dtype(n_pairs))
-        if not fits(found):  # outside the range of float32
+        if not is_in_range(found):  # outside the range of float32
             found = take(np.float64)
         return self._checked(found)
 

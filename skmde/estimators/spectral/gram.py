@@ -97,7 +97,7 @@ class KernelProblem(GramProblem):
     """
 
     def __init__(self, X, kernel, parameters, n_jobs):
-        check_memory(X.shape[0])
+        check_memory_of_matrices(X.shape[0])
         self._kernel, self._parameters, self._n_jobs = kernel, parameters, n_jobs
         self._known = KnownRows(X)
         shift = isinstance(kernel, str) and kernel in _SHIFT_FREE and not sp.issparse(X)
@@ -165,7 +165,7 @@ class DistanceProblem(GramProblem):
 
     def __init__(self, source, n_jobs):
         n = source.n_items
-        check_memory(n)
+        check_memory_of_matrices(n)
         D = source.from_items(np.arange(n))
         source.choose_landmarks(n, np.random.default_rng(0))  # all items, in order
         source.drop_training_state()
@@ -227,7 +227,7 @@ def distance_problem(X, precomputed, metric, metric_params, n_jobs):
     return DistanceProblem(source, n_jobs)
 
 
-def check_memory(n):
+def check_memory_of_matrices(n):
     """Raise an error before the work begins if matrices of all pairs do not fit in memory."""
     needed = _COPIES * 8.0 * n * n
     if needed > physical_memory():

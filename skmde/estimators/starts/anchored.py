@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from skmde.estimators.base.input import as_host_array
-from skmde.estimators.starts.distances import filled_out, landmark_start
+from skmde.estimators.starts.distances import fill_constant_columns, landmark_start
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
 
 
@@ -69,7 +69,7 @@ def distance_start(source, labels, problem, rng, n_threads):
     X : ndarray of shape (n_items, m)
     """
     m = problem.values.shape[1]
-    X = filled_out(landmark_start(source, labels, m, rng, n_threads), rng)
+    X = fill_constant_columns(landmark_start(source, labels, m, rng, n_threads), rng)
     if labels is None:
         return _laid_over(X, problem.anchors, problem.values)
     for part in range(labels.max() + 1):

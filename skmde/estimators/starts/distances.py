@@ -10,7 +10,7 @@ from skmde.preprocessing.graphs.components import pack_components
 
 _LANDMARKS = 300
 _LENGTHS = 1 << 22  # distances from the landmarks to all items
-_SIZED_BY = 1 << 17  # pairs from which the scale of a starting point is computed
+_N_SCALE_PAIRS = 1 << 17  # pairs from which the scale of a starting point is computed
 
 
 def named_start(init, X, source, pairs, n_components, rng, n_threads):
@@ -33,12 +33,12 @@ def named_start(init, X, source, pairs, n_components, rng, n_threads):
     X : ndarray of shape (n, n_components), float64
     """
     if init == "random":
-        return sized(rng.standard_normal((source.n_items, n_components)), pairs)
+        return scaled_to_distances(rng.standard_normal((source.n_items, n_components)), pairs)
     if init == "pca" or source.is_euclidean:  # then classical scaling is PCA
         start = principal_scores(X, n_components, rng)
     else:
         start = landmark_start(source, pairs.labels, n_components, rng, n_threads)
-    return sized(filled_out(start, rng), pairs)
+    return scaled_to_distances(fill_constant_columns(start, rng), pairs)
 
 
 def landmark_start(source, labels, n_components, rng, n_threads):
@@ -75,7 +75,7 @@ def landmark_start(source, labels, n_components, rng, n_threads):
     return X if labels is None else pack_components(X, labels, rescale=False)
 
 
-def filled_out(X, rng):
+def fill_constant_columns(X, rng):
     """Fill constant columns with noise of a thousandth of the embedding's scale.
 
     A constant column would stay constant, because its gradient is zero.
@@ -86,12 +86,12 @@ def filled_out(X, rng):
     return X
 
 
-def sized(X, pairs):
+def scaled_to_distances(X, pairs):
     """X times the scalar that brings its distances nearest to the original ones."""
     return X * _factor(X, pairs)
 
 
-def sized_if_wild(X, pairs):
+def scaled_to_distances_if_wild(X, pairs):
     """The user's X, scaled to the distances if its scale is far from theirs."""
     factor = _factor(X, pairs)
     return X if 1e-3 < factor < 1e3 else X * factor
@@ -99,7 +99,7 @@ def sized_if_wild(X, pairs):
 
 def _factor(X, pairs):
     n, p = len(X), len(pairs.distances)
-    some = np.arange(0, p, -(-p // _SIZED_BY))
+    some = np.arange(0, p, -(-p // _N_SCALE_PAIRS))
     i, j = _triangle(some, n) if pairs.edges is None else pairs.edges[some].T
     delta = pairs.distances[some].astype(np.float64)
     length = np.abs(X).max(initial=0.0)

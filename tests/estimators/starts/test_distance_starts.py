@@ -9,7 +9,11 @@ from sklearn.decomposition import PCA
 from skmde.core.spectral.classical import landmark_mds
 from skmde.estimators.pairs.base import Pairs
 from skmde.estimators.pairs.row_distances import RowDistances
-from skmde.estimators.starts.distances import filled_out, landmark_start, sized
+from skmde.estimators.starts.distances import (
+    fill_constant_columns,
+    landmark_start,
+    scaled_to_distances,
+)
 from skmde.preprocessing.pairs.sampling import all_edges, sample_edges
 
 
@@ -147,11 +151,11 @@ def test_size_is_that_of_least_squares(n, m, factor, seed):
     delta = factor * generator.uniform(0.1, 2.0, n * (n - 1) // 2)
     d = pdist(X)
     expected = (delta / factor) @ d / (d @ d)
-    found = sized(X.copy(), Pairs(None, delta))
+    found = scaled_to_distances(X.copy(), Pairs(None, delta))
     np.testing.assert_allclose(found, factor * expected * X, rtol=1e-9)
     # some pairs, in another order
     keep = generator.permutation(len(delta))[: max(1, len(delta) // 2)]
-    found = sized(X.copy(), Pairs(all_edges(n)[keep], delta[keep]))
+    found = scaled_to_distances(X.copy(), Pairs(all_edges(n)[keep], delta[keep]))
     expected = (delta[keep] / factor) @ d[keep] / (d[keep] @ d[keep])
     np.testing.assert_allclose(found, factor * expected * X, rtol=1e-9)
 
@@ -165,23 +169,29 @@ def test_the_right_size_is_found_from_part_of_many_pairs(sampled):
     if sampled:
         edges = sample_edges(700, 200_000, rng())
         delta = 5.0 * np.linalg.norm(X[edges[:, 0]] - X[edges[:, 1]], axis=1)
-    np.testing.assert_allclose(sized(X, Pairs(edges, delta.astype(np.float32))), 5.0 * X, rtol=1e-6)
+    np.testing.assert_allclose(
+        scaled_to_distances(X, Pairs(edges, delta.astype(np.float32))), 5.0 * X, rtol=1e-6
+    )
 
 
 def test_where_there_is_no_size_to_find():
     X = 1e90 * rng().standard_normal((4, 2))
-    np.testing.assert_allclose(sized(X, Pairs(None, np.zeros(6))), X / np.abs(X).max())
+    np.testing.assert_allclose(
+        scaled_to_distances(X, Pairs(None, np.zeros(6))), X / np.abs(X).max()
+    )
     together = np.ones((4, 2))
-    np.testing.assert_array_equal(sized(together.copy(), Pairs(None, np.ones(6))), together)
+    np.testing.assert_array_equal(
+        scaled_to_distances(together.copy(), Pairs(None, np.ones(6))), together
+    )
 
 
 def test_columns_without_spread_are_filled_with_a_little_noise():
     X = rng().standard_normal((200, 3))
     X[:, 1] = 0.0
-    filled = filled_out(X.copy(), rng())
+    filled = fill_constant_columns(X.copy(), rng())
     np.testing.assert_array_equal(filled[:, [0, 2]], X[:, [0, 2]])
     size = np.sqrt(np.mean(X**2))
     assert filled[:, 1].std() == pytest.approx(1e-3 * size, rel=0.2)
-    np.testing.assert_array_equal(filled_out(X.copy(), rng()), filled)
+    np.testing.assert_array_equal(fill_constant_columns(X.copy(), rng()), filled)
     full = rng().standard_normal((200, 3))
-    np.testing.assert_array_equal(filled_out(full.copy(), rng()), full)
+    np.testing.assert_array_equal(fill_constant_columns(full.copy(), rng()), full)
