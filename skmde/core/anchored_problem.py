@@ -37,16 +37,16 @@ from skmde.core.objectives.rescaled import Rescaled
 from skmde.core.objectives.total import Total
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
-from skmde.core.solvers.result import Callback, in_units
+from skmde.core.solvers.result import Callback, callbacks_in_units
 from skmde.core.spectral.placement import QuadraticPlacement, loose_items, place_quadratic
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.powers import Linear, Quadratic
 from skmde.functions.residual_losses import SquaredLoss
 from skmde.functions.thresholds import Huber
 
-# The kink of the linear penalty at 0 stalls the solver. Solves with a rounded kink come first: over
-# these fractions of the anchors' extent, in this order.
-_ROUNDINGS = (0.3, 0.03, 0.003, 0.0003)
+# The kink of the linear penalty at 0 stalls the solver. Solves with the Huber penalty come first,
+# with thresholds of these fractions of the anchors' extent, in this order.
+_HUBER_THRESHOLDS = (0.3, 0.03, 0.003, 0.0003)
 _PRECISE = (1e-6, 1e6)  # sizes of an embedding for which float32 is precise enough
 _STIFF = 100.0  # float32 is not precise enough if pulls outweigh pairs by this factor
 
@@ -120,7 +120,7 @@ class AnchoredProblem:
     functions : pair (Penalty, Penalty or None), or Loss
     weights : ndarray of shape (p,)
         Negative for pairs with the second, repulsive penalty.
-    distances : ndarray of shape (p,) or None
+    deviations : ndarray of shape (p,) or None
         Original distances, for a loss.
     anchors, values : ndarrays of shape (n_anchors,) and (n_anchors, m)
         Indices of the anchored items, and their coordinates.
@@ -131,7 +131,7 @@ class AnchoredProblem:
 
     Attributes
     ----------
-    edges, weights, distances : ndarrays or None
+    edges, weights, deviations : ndarrays or None
         The edges with a free item, their weights and original distances.
     """
 
@@ -141,7 +141,7 @@ class AnchoredProblem:
         edges: np.ndarray,
         functions: Functions,
         weights: np.ndarray,
-        distances: np.ndarray | None = None,
+        deviations: np.ndarray | None = None,
         *,
         anchors: np.ndarray,
         values: np.ndarray,
@@ -159,10 +159,10 @@ class AnchoredProblem:
             kept = free[edges].any(axis=1)
             if not kept.all():
                 edges, weights = edges[kept], weights[kept]
-                distances = None if distances is None else distances[kept]
+                deviations = None if deviations is None else deviations[kept]
         else:
             self._fixed = n_items + np.arange(len(anchors))
-        self.edges, self.weights, self.distances = edges, weights, distances
+        self.edges, self.weights, self.deviations = edges, weights, deviations
         self._device, self._n_jobs = device, n_jobs
         self._placement: QuadraticPlacement | None = None
 
@@ -183,7 +183,7 @@ class AnchoredProblem:
         loose, n_parts = loose_items(edges, self.n_items, self.anchors)
         return int(np.count_nonzero(loose)), n_parts
 
-    def place_quadratic(self) -> QuadraticPlacement:
+    def quadratic_solution(self) -> QuadraticPlacement:
         """The solution for the attractive pairs under the quadratic penalty."""
         if self._placement is None:
             attract = self.weights > 0
@@ -198,7 +198,7 @@ class AnchoredProblem:
     def _solve_exactly(self) -> AnchoredSolution:
         """The exact solution, if the quadratic penalty is the only function."""
         begin = time.perf_counter()
-        placement = self.place_quadratic()
+        placement = self.quadratic_solution()
         value, gradient = self._evaluate(placement.X)
         last = {
             "value": value,
@@ -257,12 +257,12 @@ class AnchoredProblem:
         if not variables.is_moderate:
             dtype = np.float64
         if self._is_linear:
-            for threshold in (float(part * variables.size) for part in _ROUNDINGS):
+            for threshold in (float(part * variables.size) for part in _HUBER_THRESHOLDS):
                 # Beyond the threshold, the Huber penalty is about 2 * threshold times the linear
                 # penalty. The pulls are scaled by the same factor.
-                rounded = Huber(threshold), None
+                smoothed = Huber(threshold), None
                 pull = 2 * threshold
-                X, _, _ = self._run(variables, rounded, X, dtype, LBFGS(**settings), pull)
+                X, _, _ = self._run(variables, smoothed, X, dtype, LBFGS(**settings), pull)
         X, n_iter, history = self._run(
             variables,
             self.functions,
@@ -308,7 +308,7 @@ class AnchoredProblem:
                 "`fit` an array as init in which no two items are close."
             )
         if self._attracts_only:
-            quadratic = frame.inside(self.place_quadratic().X[: self.n_items])
+            quadratic = frame.inside(self.quadratic_solution().X[: self.n_items])
             X[: self.n_items] = torch.from_numpy(quadratic)
             value = float(objective.value_and_gradient(objective.from_original(X))[0])
             objective.unit = value if 0 < value < np.inf else 1.0
@@ -328,7 +328,7 @@ class AnchoredProblem:
             objective,
             Anchored(self._fixed, Z[self._fixed]),
             Z,
-            callbacks=in_units(callbacks, seen, values, norms),
+            callbacks=callbacks_in_units(callbacks, seen, values, norms),
             verbose=verbose,
         )
         history = result.history.as_arrays()
@@ -384,7 +384,7 @@ class AnchoredProblem:
     def _unit(self) -> tuple[float, float]:
         """The objective's unit of length, and the factor from its values to the original ones."""
         if isinstance(self.functions, Loss):
-            function, lengths = self.functions, self.distances
+            function, lengths = self.functions, self.deviations
         elif self._attracts_only:
             function, lengths = self.functions[0], np.abs(self.values - self.center).ravel()
         else:
@@ -404,21 +404,21 @@ class AnchoredProblem:
     ) -> Total:
         """Average distortion of all pairs, in a unit of length, with pulls multiplied by `pull`."""
         options: dict[str, Any] = {"dtype": dtype, "device": self._device}
-        delta = self.distances
+        deviations = self.deviations
         edges = EdgeList.build(
             self.edges,
             self._n_all,
             functions,
             weights=self.weights,
-            deviations=None if delta is None else delta / unit,
+            deviations=None if deviations is None else deviations / unit,
             **options,
         )
         if self._anchor_weight is not None:
-            zeros = None if delta is None else np.zeros(len(self.anchors))
+            zeros = None if deviations is None else np.zeros(len(self.anchors))
             pulls = EdgeList.build(
                 self._pulls(),
                 self._n_all,
-                Quadratic() if delta is None else SquaredLoss(),
+                Quadratic() if deviations is None else SquaredLoss(),
                 weights=np.full(len(self.anchors), pull * self._anchor_weight),
                 deviations=zeros,
                 **options,

@@ -408,7 +408,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         self.anchors_ = problem.anchors
         self.forces_ = -solution.gradient[problem.anchors]
         self.edges_, self.weights_ = problem.edges, problem.weights
-        self.distances_ = problem.distances
+        self.distances_ = problem.deviations
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = max(1, solution.n_iter), solution.history
         source.choose_items(problem.weights, random_state, rng)

@@ -19,7 +19,7 @@ from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.placement.by_distances import place_by_distances
 from skmde.core.problem import MDE
-from skmde.core.solvers.result import in_units
+from skmde.core.solvers.result import callbacks_in_units
 from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
@@ -318,7 +318,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
                     X, lambda coordinates: {"embedding_": coordinates.astype(output_dtype(X))}
                 )
             )
-            options["callbacks"] = in_units(
+            options["callbacks"] = callbacks_in_units(
                 options["callbacks"], lambda Z: unit * Z.double(), factor, factor / unit
             )
             embedding = problem.embed(scaled(start, scale / unit, dtype), **options)
@@ -361,7 +361,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             )
             solution = problem.solve(start, old.dtype, **self._solver_options())
         self.embedding_ = self._joined(solution.X[len(old) :])
-        self.stress_ = stress_of_pairs(solution.X, problem.edges, problem.distances)
+        self.stress_ = stress_of_pairs(solution.X, problem.edges, problem.deviations)
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self._store_fit(source, pairs, rng)

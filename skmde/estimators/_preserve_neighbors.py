@@ -23,7 +23,7 @@ from skmde.constraints import Centered, Constraint, Standardized, resolve_constr
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.placement.by_neighbors import place_by_neighbors
 from skmde.core.problem import MDE
-from skmde.core.solvers.result import in_units
+from skmde.core.solvers.result import callbacks_in_units
 from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
@@ -429,7 +429,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             self._fit_callbacks(X, lambda coordinates: {"embedding_": coordinates.astype(dtype)})
         )
         if counted.items is not None:
-            options["callbacks"] = in_units(options["callbacks"], counted.fill_with_mean)
+            options["callbacks"] = callbacks_in_units(options["callbacks"], counted.fill_with_mean)
         solution = problem.embed(start, **options).cpu().double()
         solution = problem.constraint.finish(solution).numpy()
         self.embedding_ = counted.fill_with_mean(solution.astype(dtype))

@@ -158,8 +158,8 @@ class CompiledBackend(Backend):
         arguments = []
         for run in runs:
             # the kernels of penalties do not read it, but need an array
-            delta = run.weights if run.deviations is None else run.deviations
-            pairs = (x.numpy() for x in (run.i, run.j, run.weights, delta))
+            deviations = run.weights if run.deviations is None else run.deviations
+            pairs = (x.numpy() for x in (run.i, run.j, run.weights, deviations))
             arguments.append((*_kernel_of(run.function, dtype), *pairs))
         pieces = [
             (number, *arguments[run], start, stop)

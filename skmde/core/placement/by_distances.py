@@ -42,7 +42,7 @@ from skmde.functions.base import Loss
 from skmde.functions.registry import resolve_loss
 
 # Lengths over which kinks are smoothed, one after the other, in radii of the embedding.
-_ROUNDINGS = (1e-2, 1e-3, 1e-4, 1e-5)
+_SMOOTHING_LENGTHS = (1e-2, 1e-3, 1e-4, 1e-5)
 # Factor on the tolerance: minima of a smoothed loss serve only as the next starting points.
 _LOOSE = 1e4
 # Number of starts from which a row is solved: `_MANY_RUNS` with at most `_FEW` anchors, since f
@@ -82,7 +82,7 @@ def _sharpen(
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Continue from a minimum of the smoothed loss to one of the loss itself."""
     step = np.zeros_like(X)
-    for epsilon in _ROUNDINGS[1:]:
+    for epsilon in _SMOOTHING_LENGTHS[1:]:
         # minima depend on epsilon almost linearly
         start = X + 0.1 * step
         radius = np.full(len(X), 10.0 * epsilon)
@@ -106,8 +106,8 @@ def _place_chunk(
         converged = [found.converged for found in results]
     else:
         options["tol"] = _LOOSE * tol
-        rounded = objective.smoothed(_ROUNDINGS[0])
-        results, first = _minimize_from_best(rounded, starts, count, **options)
+        smoothed = objective.smoothed(_SMOOTHING_LENGTHS[0])
+        results, first = _minimize_from_best(smoothed, starts, count, **options)
         found = np.stack([found.X for found in results])
         if not few:
             found = found[_least(np.stack([found.value for found in results])), rows][None]
@@ -191,28 +191,29 @@ def place_by_distances(
     array([[4., 3.],
            [2., 0.]])
     """
-    anchors, deltas, strengths = _checked(anchor_embedding, deviations, weights)
+    anchors, all_deviations, all_weights = _checked(anchor_embedding, deviations, weights)
     function = resolve_loss(loss)
     frame = Frame.by_powers_of_two(anchors)
     anchors, unit = frame.inside(anchors), frame.length
-    q = deltas.shape[0]
+    q = all_deviations.shape[0]
     X = np.zeros((q, anchors.shape[1]))
     converged = np.ones(q, dtype=bool)
 
     def solve(begin: int) -> None:
-        delta = deltas[begin : begin + chunk_size]
-        w = np.ones(delta.shape) if strengths is None else strengths[begin : begin + chunk_size]
-        w = np.where(np.isfinite(delta), w, 0.0)
+        own = slice(begin, begin + chunk_size)
+        deviations = all_deviations[own]
+        w = np.ones(deviations.shape) if all_weights is None else all_weights[own]
+        w = np.where(np.isfinite(deviations), w, 0.0)
         most = w.max(axis=1)
         there = np.flatnonzero(most > 0.0)
         w = w[there] / most[there, None]
         rows = begin + there
         # numpy's error state is local to a thread
         with np.errstate(over="ignore", invalid="ignore"):
-            delta = np.where(w > 0.0, delta[there] / unit, 1.0)
-            delta = np.where(delta > 0.0, np.clip(delta, _SHORTEST, _LONGEST), 0.0)
-            objective = AnchoredLoss(anchors, delta, w, function, unit)
-            starts = starts_from_distances(anchors, delta, w)
+            deviations = np.where(w > 0.0, deviations[there] / unit, 1.0)
+            deviations = np.where(deviations > 0.0, np.clip(deviations, _SHORTEST, _LONGEST), 0.0)
+            objective = AnchoredLoss(anchors, deviations, w, function, unit)
+            starts = starts_from_distances(anchors, deviations, w)
             X[rows], converged[rows] = _place_chunk(objective, starts, max_iter, tol)
 
     run_pieces(solve, [(begin,) for begin in range(0, q, chunk_size)], n_threads)
@@ -240,29 +241,29 @@ def _checked(
     if not np.isfinite(anchors).all():
         bad = anchors[~np.isfinite(anchors)][0]
         raise ValueError(f"anchor_embedding must be finite; got {bad}. Remove such items.")
-    deltas = np.asarray(deviations, dtype=np.float64)
-    if deltas.ndim != 2 or deltas.shape[1] != len(anchors):
+    checked = np.asarray(deviations, dtype=np.float64)
+    if checked.ndim != 2 or checked.shape[1] != len(anchors):
         raise ValueError(
             f"deviations must have one row for each new item and one column for each of the "
-            f"{len(anchors)} anchored items; got shape {deltas.shape}."
+            f"{len(anchors)} anchored items; got shape {checked.shape}."
         )
-    if (deltas < 0).any():
+    if (checked < 0).any():
         raise ValueError(
-            f"Distances must be at least 0; got {deltas[deltas < 0][0]}. Use NaN for a pair "
+            f"Distances must be at least 0; got {checked[checked < 0][0]}. Use NaN for a pair "
             "without a distance."
         )
     if weights is None:
-        return anchors, deltas, None
-    strengths = np.asarray(weights, dtype=np.float64)
-    if strengths.shape != deltas.shape:
+        return anchors, checked, None
+    checked_weights = np.asarray(weights, dtype=np.float64)
+    if checked_weights.shape != checked.shape:
         raise ValueError(
-            f"weights must have the shape of deviations, {deltas.shape}; got shape "
-            f"{strengths.shape}."
+            f"weights must have the shape of deviations, {checked.shape}; got shape "
+            f"{checked_weights.shape}."
         )
-    good = np.isfinite(strengths) & (strengths >= 0)
+    good = np.isfinite(checked_weights) & (checked_weights >= 0)
     if not good.all():
         raise ValueError(
-            f"Weights must be finite and at least 0; got {strengths[~good][0]}. Use the weight 0 "
-            "to leave out a pair."
+            f"Weights must be finite and at least 0; got {checked_weights[~good][0]}. Use the "
+            "weight 0 to leave out a pair."
         )
-    return anchors, deltas, strengths
+    return anchors, checked, checked_weights

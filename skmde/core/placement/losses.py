@@ -68,11 +68,11 @@ def _add_losses(
     n, m = anchors.shape
     u = np.empty(m)
     for i in range(rows.shape[0]):
-        x, deltas, ws = points[i], deviations[rows[i]], weights[rows[i]]
+        x, row_deviations, row_weights = points[i], deviations[rows[i]], weights[rows[i]]
         G, H = gradient[i], hessian[i]
         values = errors = slopes = 0.0
         for k in range(n):
-            w, delta = ws[k], deltas[k]
+            w, delta = row_weights[k], row_deviations[k]
             if w == 0.0:
                 continue
             square = 0.0

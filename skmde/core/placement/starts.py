@@ -131,7 +131,7 @@ def _diagonalise(M: Any, V: Any) -> None:
 
 @jit()
 def _triangulate(
-    anchors: Any, delta: Any, weights: Any, mean: Any, foot: Any, spread: Any, axes: Any
+    anchors: Any, deviations: Any, weights: Any, mean: Any, foot: Any, spread: Any, axes: Any
 ) -> float:
     """Fit squared distances: the item's projection onto the span of the anchors, and its height.
 
@@ -143,14 +143,14 @@ def _triangulate(
     n, m = anchors.shape
     typical = total = 0.0
     for k in range(n):
-        typical += weights[k] * delta[k] * delta[k]
+        typical += weights[k] * deviations[k] * deviations[k]
         total += weights[k]
     typical *= 0.1 / total
     share = np.empty(n)
     total = 0.0
     for k in range(n):
-        square = delta[k] * delta[k]
-        share[k] = weights[k] * (typical / (typical + square) if delta[k] > 0.0 else 1.0)
+        square = deviations[k] * deviations[k]
+        share[k] = weights[k] * (typical / (typical + square) if deviations[k] > 0.0 else 1.0)
         total += share[k]
     mean[:] = 0.0
     for k in range(n):
@@ -161,7 +161,7 @@ def _triangulate(
     height = 0.0
     for k in range(n):
         if share[k] > 0.0:
-            excess = delta[k] * delta[k]
+            excess = deviations[k] * deviations[k]
             for i in range(m):
                 u[i] = anchors[k, i] - mean[i]
                 excess -= u[i] * u[i]

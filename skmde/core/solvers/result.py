@@ -2,7 +2,7 @@
 
 The *value* is the average distortion E(X) (monograph, section 2.3). The *residual norm* is
 ||G||_F for the projected gradient G (monograph, chapter 5). A solver reports both in the units of
-its objective; `in_units` converts them.
+its objective; `callbacks_in_units` converts them.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class SolverState:
 Callback = Callable[[SolverState], "bool | None"]
 
 
-def in_units(
+def callbacks_in_units(
     callbacks: Iterable[Callback],
     coordinates: Callable[[torch.Tensor], torch.Tensor],
     value: float = 1.0,

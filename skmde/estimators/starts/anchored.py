@@ -34,14 +34,14 @@ def anchored_start(init, pairs, labels, problem, random_state, rng, n_threads):
     """
     if not isinstance(init, str):
         start = given_anchored_start(init, problem)
-        delta = problem.values if problem.distances is None else problem.distances
-        check_not_wild(start, problem.values, delta)
+        lengths = problem.values if problem.deviations is None else problem.deviations
+        check_not_wild(start, problem.values, lengths)
     elif init == "random":
         start = start_about_anchors(problem, rng)
-    elif problem.distances is not None:
+    elif problem.deviations is not None:
         start = distance_start(pairs.source, labels, problem, rng, n_threads)
     else:
-        start = problem.place_quadratic().X[: problem.n_items]
+        start = problem.quadratic_solution().X[: problem.n_items]
     return separate_coincident(start, random_state) if pairs.separates else start
 
 
@@ -87,8 +87,8 @@ def start_about_anchors(problem, rng):
     """Normal samples about the mean of the anchors, on the scale of the anchors and distances."""
     center, m = problem.center, problem.values.shape[1]
     spread = np.abs(problem.values - center).max()
-    if problem.distances is not None:
-        spread = max(spread, problem.distances.max(initial=0.0) / 2)
+    if problem.deviations is not None:
+        spread = max(spread, problem.deviations.max(initial=0.0) / 2)
     return center + (spread or 1.0) * rng.standard_normal((problem.n_items, m))
 
 

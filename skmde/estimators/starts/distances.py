@@ -101,9 +101,9 @@ def _factor(X, pairs):
     n, p = len(X), len(pairs.distances)
     some = np.arange(0, p, -(-p // _N_SCALE_PAIRS))
     i, j = _triangle(some, n) if pairs.edges is None else pairs.edges[some].T
-    delta = pairs.distances[some].astype(np.float64)
+    deviations = pairs.distances[some].astype(np.float64)
     length = np.abs(X).max(initial=0.0)
-    unit = delta.max(initial=0.0)
+    unit = deviations.max(initial=0.0)
     if not length > 0:
         return 1.0
     if not unit > 0:
@@ -113,7 +113,7 @@ def _factor(X, pairs):
     squares = (d**2).sum()
     if not squares > 0:
         return 1.0
-    return float(((delta / unit) * d).sum() / squares * (unit / length))
+    return float(((deviations / unit) * d).sum() / squares * (unit / length))
 
 
 def _triangle(numbers, n):
