@@ -67,10 +67,10 @@ class Frame:
         `unit` and `scale` are rounded to powers of 2. Then only the subtraction of the center has a
         rounding error.
         """
-        scale = _power_of_two(float(np.abs(points).max()))
+        scale = _nearest_power_of_two(float(np.abs(points).max()))
         center = (points / scale).mean(axis=0)
         radius = np.sqrt(np.square(points / scale - center).sum(axis=1).max())
-        return cls(center, _power_of_two(float(radius)), scale)
+        return cls(center, _nearest_power_of_two(float(radius)), scale)
 
     @property
     def length(self) -> float:
@@ -91,5 +91,5 @@ class Frame:
         return self.origin + self.length * Z
 
 
-def _power_of_two(x: float) -> float:
+def _nearest_power_of_two(x: float) -> float:
     return float(2.0 ** np.clip(np.round(np.log2(x)), -1000, 1000)) if x > 0.0 else 1.0

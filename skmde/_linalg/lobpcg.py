@@ -39,7 +39,7 @@ _SETTLED = 5e-5  # smallest relative decrease of the sum of eigenvalues that cou
 _QUIET_STEPS = 3  # consecutive steps without progress after which the iteration stops
 _DEPENDENT = 1e-10  # relative Gram eigenvalue below which a direction is rounding error
 _APART = 0.1  # smallest ratio of the extreme Gram eigenvalues of start vectors
-_SHARE = 1 << 13  # positions per piece
+_POSITIONS_PER_PIECE = 1 << 13
 _FRESH = 25  # with a tolerance, L X is recomputed after this number of steps
 
 
@@ -171,7 +171,7 @@ class Space:
         self.n = n
         self.n_threads = n_threads
         self.null = np.empty((0, n)) if null is None else null
-        self._bounds = even_pieces(0, n, max(1, -(-n // _SHARE)))
+        self._bounds = even_pieces(0, n, max(1, -(-n // _POSITIONS_PER_PIECE)))
 
     def products(self, A: Matrix, B: Matrix, *, symmetric: bool = False) -> Matrix:
         """``A @ B.T``; `symmetric` halves the cost if the result is known to be symmetric."""

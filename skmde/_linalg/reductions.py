@@ -19,7 +19,7 @@ from skmde._utils.device import is_cpu
 from skmde._utils.jit import CONTRACT, REASSOCIATE, jit
 from skmde._utils.threads import count_threads, run_pieces
 
-_SHARE = 1 << 23  # products per piece of work: about a millisecond
+_PRODUCTS_PER_PIECE = 1 << 23  # about a millisecond
 
 
 @jit(fastmath=REASSOCIATE)
@@ -126,7 +126,7 @@ def gram(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     if is_cpu(a):
         x, y = _matrix(a), _matrix(b)
         n, m = x.shape
-        size = max(_SHARE // max(m * y.shape[1], 1), 1)
+        size = max(_PRODUCTS_PER_PIECE // max(m * y.shape[1], 1), 1)
         pieces = [(x[k : k + size], y[k : k + size]) for k in range(0, n, size)]
         total = np.zeros((m, y.shape[1]))
         for part in run_pieces(_gram, pieces, count_threads()):

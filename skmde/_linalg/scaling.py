@@ -46,7 +46,7 @@ def _block_rows(n_features):
     return max(1, _BLOCK_BYTES // (8 * max(n_features, 1)))
 
 
-def _power_of_two(x):
+def _power_of_two_below(x):
     """The largest power of two that is at most `x`."""
     return math.ldexp(1.0, math.frexp(x)[1] - 1)
 
@@ -86,7 +86,7 @@ class Scaling:
         largest = max(abs(float(values.max())), abs(float(values.min()))) / 2
         if largest == 0.0:
             return cls()
-        coarse = _power_of_two(largest)
+        coarse = _power_of_two_below(largest)
         if sp.issparse(X):
             return cls(None, coarse if scale else 1.0)
         mean, spread = _mean_and_spread(X, coarse)
@@ -94,7 +94,7 @@ class Scaling:
             spread = coarse
         if 2 * largest <= _WELL_PLACED * spread and _MODERATE[0] < spread < _MODERATE[1]:
             return cls()
-        unit = _power_of_two(spread)
+        unit = _power_of_two_below(spread)
         center = None
         if shift:
             center = np.rint(mean / unit) * unit

@@ -42,7 +42,7 @@ def history_dots(H: Any, g: Any, y: Any, start: int, stop: int, out: Any) -> Non
 
 
 @jit(fastmath=CONTRACT)
-def _add_multiple(c: Any, h: Any, out: Any) -> None:
+def _accumulate_multiple(c: Any, h: Any, out: Any) -> None:
     for k in range(h.shape[0]):
         out[k] += c * h[k]
 
@@ -60,7 +60,7 @@ def combine(
         for r in range(H.shape[0]):
             c = out.dtype.type(coefficients[r])
             if c != 0:
-                _add_multiple(c, H[r, first:last], out[first:last])
+                _accumulate_multiple(c, H[r, first:last], out[first:last])
 
 
 @jit(fastmath=REASSOCIATE)
@@ -116,4 +116,4 @@ def row_combinations(coefficients: Any, A: Any, start: int, stop: int, out: Any)
             out[q, first:last] = 0
             for r in range(A.shape[0]):
                 if coefficients[q, r] != 0:
-                    _add_multiple(coefficients[q, r], A[r, first:last], out[q, first:last])
+                    _accumulate_multiple(coefficients[q, r], A[r, first:last], out[q, first:last])

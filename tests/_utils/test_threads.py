@@ -24,7 +24,7 @@ def small_pieces(monkeypatch):
     """Cut even small problems into several pieces."""
     monkeypatch.setattr(backend, "_EDGES_PER_PIECE", 2000)
     monkeypatch.setattr(backend, "_SMALL", 1000)
-    monkeypatch.setattr(backend, "_SHARE", 1000)
+    monkeypatch.setattr(backend, "_NUMBERS_PER_PIECE", 1000)
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_fit_fork_and_fit_in_the_child_finishes(way):
         from skmde.core.kernels import backend
 
         warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads around
-        backend._EDGES_PER_PIECE, backend._SMALL, backend._SHARE = 2000, 1000, 1000
+        backend._EDGES_PER_PIECE, backend._SMALL, backend._NUMBERS_PER_PIECE = 2000, 1000, 1000
         torch.set_num_threads(2)
         rng = np.random.default_rng(0)
         n = 20_000

@@ -36,7 +36,7 @@ _MAX_PIECES = 16
 _MIN_PIECES = 4
 _PARTS = 1 << 26  # limit on the numbers in all pieces' gradients; large gradients get fewer pieces
 _SMALL = 1 << 14  # numbers; up to here, one thread sums the pieces' gradients
-_SHARE = 1 << 15  # numbers per piece of a long vector
+_NUMBERS_PER_PIECE = 1 << 15  # of a long vector
 
 Value = float | torch.Tensor
 # Takes X and a factor; returns the sum of distortions and its gradient, both times the factor.
@@ -174,7 +174,7 @@ class CompiledBackend(Backend):
 
             def add(number: int, kind: int, params: Any, *pairs: Any) -> float:
                 G = parts[number].reshape(x.shape)
-                return float(numba_edges.piece(kind, params, x, *pairs, G))  # type: ignore[call-arg]
+                return float(numba_edges.add_edges(kind, params, x, *pairs, G))  # type: ignore[call-arg]
 
             totals = run_pieces(add, pieces, self.n_threads)
             gradient = torch.empty_like(X)
@@ -206,7 +206,9 @@ class CompiledBackend(Backend):
 
             def add(number: int, start: int, stop: int) -> float:
                 G = parts[number].reshape(m, n)
-                return float(numba_edges.triangle(kind, params, columns, w, delta, start, stop, G))
+                return float(
+                    numba_edges.add_all_pairs(kind, params, columns, w, delta, start, stop, G)
+                )
 
             totals = run_pieces(add, pieces, self.n_threads)
             flat = torch.empty(m * n, dtype=X.dtype)
@@ -226,7 +228,7 @@ class CompiledBackend(Backend):
 
     def history_dots(self, H: torch.Tensor, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         Hn, gn, yn = H.numpy(), g.numpy(), y.numpy()
-        bounds = _shares(len(gn))
+        bounds = _vector_pieces(len(gn))
         parts = np.empty((len(bounds), len(Hn), 2))
         run_pieces(
             lambda k, start, stop: history_dots(Hn, gn, yn, start, stop, parts[k]),
@@ -242,7 +244,7 @@ class CompiledBackend(Backend):
         Hn, gn, out = H.numpy(), g.numpy(), V.numpy()
         run_pieces(
             lambda start, stop: combine(Hn, coefficients, gn, scale, start, stop, out),
-            _shares(len(gn)),
+            _vector_pieces(len(gn)),
             self.n_threads,
         )
         return V
@@ -323,9 +325,9 @@ def _kernel_of(function: Penalty | Loss, dtype: torch.dtype) -> tuple[int, Any]:
     return kind, torch.tensor(parameters, dtype=dtype).numpy()
 
 
-def _shares(length: int) -> list[tuple[int, int]]:
+def _vector_pieces(length: int) -> list[tuple[int, int]]:
     """Pieces of a long vector; their number depends only on the length."""
-    return even_pieces(0, length, min(_MAX_PIECES, -(-length // _SHARE)))
+    return even_pieces(0, length, min(_MAX_PIECES, -(-length // _NUMBERS_PER_PIECE)))
 
 
 def edge_pieces(counts: Sequence[int], length: int) -> list[tuple[int, int, int]]:

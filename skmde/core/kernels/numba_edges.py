@@ -100,7 +100,7 @@ def _scatter(X: Any, i: Any, j: Any, slope: Any, G: Any) -> None:
 
 
 @jit(fastmath=CONTRACT)
-def piece(
+def add_edges(
     kind: int,
     params: Any,
     X: Any,
@@ -191,10 +191,10 @@ def _row_forces(a: Any, x: Any, slope: Any, g: Any) -> Any:
 
 
 @jit(fastmath=CONTRACT)
-def triangle(
+def add_all_pairs(
     kind: int, params: Any, XT: Any, w: Any, delta: Any, start: int, stop: int, GT: Any
 ) -> float:
-    """Like `piece`, but for all pairs ``i < j`` with i in ``start:stop``, without index arrays.
+    """Like `add_edges`, but for all pairs ``i < j`` with i in ``start:stop``, without index arrays.
 
     `XT` and `GT` have shape (m, n), so that all loops run over contiguous memory. `w` and `delta`
     hold all pairs row by row. An empty `w` means that all weights are 1; an empty `delta` is not

@@ -220,7 +220,7 @@ def loss_derivatives(
 
 
 @jit()
-def bend_loss(kind: int, a: Any, w: Any, d: Any, delta: Any, curvature: Any) -> None:
+def loss_curvature(kind: int, a: Any, w: Any, d: Any, delta: Any, curvature: Any) -> None:
     """Weighted curvatures of a block."""
     for k in range(d.shape[0]):
         x, target = np.float64(d[k]), np.float64(delta[k])

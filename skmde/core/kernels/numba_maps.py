@@ -12,7 +12,7 @@ import numpy as np
 
 from skmde._utils.jit import CONTRACT, jit
 from skmde.core.kernels.numba_losses import (
-    bend_loss,
+    loss_curvature,
     map_absolute,
     map_fractional,
     map_huber_loss,
@@ -23,7 +23,6 @@ from skmde.core.kernels.numba_losses import (
     map_weighted_squared,
 )
 from skmde.core.kernels.numba_penalties import (
-    bend_penalty,
     map_barrier,
     map_hinge,
     map_huber,
@@ -35,6 +34,7 @@ from skmde.core.kernels.numba_penalties import (
     map_logistic,
     map_power,
     map_sigmoid,
+    penalty_curvature,
 )
 from skmde.functions import kinds
 
@@ -182,9 +182,9 @@ def expand(
     """
     evaluate(kind, params, w, delta, d2, d, D, value, slope)
     if kind < _SQUARED:
-        bend_penalty(kind, params[0], params[1], w, d, D, slope, curvature)
+        penalty_curvature(kind, params[0], params[1], w, d, D, slope, curvature)
     else:
-        bend_loss(kind, params[0], w, d, delta, curvature)
+        loss_curvature(kind, params[0], w, d, delta, curvature)
     zero, limit = w.dtype.type(0), w.dtype.type(np.finfo(w.dtype).max)
     for k in range(w.shape[0]):
         c = min(max(curvature[k], -limit), limit)

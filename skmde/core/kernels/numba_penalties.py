@@ -165,7 +165,7 @@ def map_barrier(a: Any, w: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
 
 
 @jit(fastmath=CONTRACT)
-def _bend_log(a: Any, w: Any, D: Any, slope: Any, curvature: Any) -> None:
+def _log_curvature(a: Any, w: Any, D: Any, slope: Any, curvature: Any) -> None:
     one, most = D.dtype.type(1), D.dtype.type(1000)  # for larger powers, the slope is 0
     powers(D, a, curvature)
     for k in range(D.shape[0]):
@@ -174,7 +174,7 @@ def _bend_log(a: Any, w: Any, D: Any, slope: Any, curvature: Any) -> None:
 
 
 @jit(fastmath=CONTRACT)
-def _bend_logistic(a: Any, b: Any, d: Any, D: Any, slope: Any, curvature: Any) -> None:
+def _logistic_curvature(a: Any, b: Any, d: Any, D: Any, slope: Any, curvature: Any) -> None:
     one, zero = d.dtype.type(1), d.dtype.type(0)
     for k in range(d.shape[0]):
         u = b * (d[k] - a)
@@ -184,7 +184,7 @@ def _bend_logistic(a: Any, b: Any, d: Any, D: Any, slope: Any, curvature: Any) -
 
 
 @jit(fastmath=CONTRACT)
-def _bend_sigmoid(a: Any, b: Any, d: Any, D: Any, slope: Any, curvature: Any) -> None:
+def _sigmoid_curvature(a: Any, b: Any, d: Any, D: Any, slope: Any, curvature: Any) -> None:
     two, zero = d.dtype.type(2), d.dtype.type(0)
     for k in range(d.shape[0]):
         u = b * (d[k] - a)
@@ -194,7 +194,7 @@ def _bend_sigmoid(a: Any, b: Any, d: Any, D: Any, slope: Any, curvature: Any) ->
 
 
 @jit(fastmath=CONTRACT)
-def bend_penalty(
+def penalty_curvature(
     kind: int, a: Any, b: Any, w: Any, d: Any, D: Any, slope: Any, curvature: Any
 ) -> None:
     """Weighted curvatures of a block from its weighted slopes; NaN is possible where w = 0."""
@@ -203,7 +203,7 @@ def bend_penalty(
         for k in range(d.shape[0]):
             curvature[k] = slope[k] * (a - one - slope[k] / w[k] * D[k] * D[k])
     elif kind == _LOG:
-        _bend_log(a, w, D, slope, curvature)
+        _log_curvature(a, w, D, slope, curvature)
     elif kind == _QUADRATIC:
         curvature[:] = slope
     elif kind == _CUBIC:
@@ -216,7 +216,7 @@ def bend_penalty(
         for k in range(d.shape[0]):
             curvature[k] = two * w[k] if d[k] < a else zero
     elif kind == _LOGISTIC:
-        _bend_logistic(a, b, d, D, slope, curvature)
+        _logistic_curvature(a, b, d, D, slope, curvature)
     elif kind == _INVERSE_POWER:
         for k in range(d.shape[0]):
             curvature[k] = -(a + one) * slope[k]
@@ -224,7 +224,7 @@ def bend_penalty(
         for k in range(d.shape[0]):
             curvature[k] = -slope[k] * (one + a - slope[k] / w[k] * D[k] * D[k])
     elif kind == _SIGMOID:
-        _bend_sigmoid(a, b, d, D, slope, curvature)
+        _sigmoid_curvature(a, b, d, D, slope, curvature)
     elif kind == _BARRIER:
         for k in range(d.shape[0]):
             g = max(d[k] - a, d.dtype.type(_FLOOR))

@@ -305,7 +305,7 @@ def test_piece_equals_the_torch_kernel_for_every_function(m, dtype):
             continue  # infinite here: its items coincide
         kind, a, b = function.kernel_parameters()
         G = np.zeros_like(X)
-        total = numba_edges.piece(kind, np.array([a, b], dtype), X, i, j, w, t, 0, i.size, G)
+        total = numba_edges.add_edges(kind, np.array([a, b], dtype), X, i, j, w, t, 0, i.size, G)
         want, gradient = torch_reference.value_and_gradient(
             function, as_double[0], *ends, as_double[1], as_double[2], incidence, i.size
         )
@@ -335,7 +335,7 @@ def test_piece_takes_only_its_own_edges_and_adds_to_the_gradient(m):
     params = np.zeros(2)
     start, stop = 100, 1500
     G = np.ones_like(X)
-    total = numba_edges.piece(kinds.CUBIC, params, X, i, j, w, w, start, stop, G)
+    total = numba_edges.add_edges(kinds.CUBIC, params, X, i, j, w, w, start, stop, G)
     run = slice(start, stop)
     difference = X[i[run]] - X[j[run]]
     d = np.linalg.norm(difference, axis=1)
@@ -357,7 +357,7 @@ def test_distances_whose_squares_overflow_are_taken_as_the_largest_whose_do_not(
     for function in (penalties.Log1p(), penalties.Log(), penalties.Linear(), penalties.Huber()):
         kind, a, b = function.kernel_parameters()
         G = np.zeros_like(X)
-        total = numba_edges.piece(kind, np.array([a, b], np.float32), X, i, j, w, w, 0, 1, G)
+        total = numba_edges.add_edges(kind, np.array([a, b], np.float32), X, i, j, w, w, 0, 1, G)
         want = float(function.value(torch.tensor([largest], dtype=torch.float64)))
         assert total == pytest.approx(want, rel=1e-5, abs=1e-30)
         assert np.isfinite(G).all()
@@ -369,7 +369,7 @@ def test_values_are_summed_in_double_precision():
     X[0, 0] = 0.1
     i, j = np.zeros(n - 1, np.int32), np.arange(1, n, dtype=np.int32)
     w = np.ones(n - 1, np.float32)
-    total = numba_edges.piece(kinds.LINEAR, w[:2], X, i, j, w, w, 0, n - 1, np.zeros_like(X))
+    total = numba_edges.add_edges(kinds.LINEAR, w[:2], X, i, j, w, w, 0, n - 1, np.zeros_like(X))
     assert total == pytest.approx((n - 1) * float(X[0, 0]), rel=1e-7)
     exact = (n - 1) * float(np.sqrt(X[0, 0] * X[0, 0]))
     assert total == pytest.approx(exact, rel=1e-12)
@@ -387,7 +387,7 @@ def test_edges_need_not_be_sorted(m, dtype):
     for order in (np.arange(i.size), shuffled):
         G = np.zeros_like(X)
         totals.append(
-            numba_edges.piece(
+            numba_edges.add_edges(
                 kinds.LOG1P, np.array([1.5, 0], dtype), X, i[order], j[order], w, w, 0, i.size, G
             )
         )
@@ -407,7 +407,7 @@ def test_coincident_items_exert_no_force_on_each_other(m):
         for weight in (2.0, -2.0, 0.0):
             w = np.full(2, weight, np.float32)
             G = np.zeros_like(X)
-            numba_edges.piece(kind, np.array([a, b], np.float32), X, i, j, w, t, 0, 2, G)
+            numba_edges.add_edges(kind, np.array([a, b], np.float32), X, i, j, w, t, 0, 2, G)
             np.testing.assert_array_equal(G, 0, err_msg=repr(function))
 
 
@@ -419,7 +419,9 @@ def test_steep_slopes_between_coincident_items_are_clamped():
         for weight in (1.0, 1e6, 0.0):
             w, t = np.full(1, weight, np.float32), np.full(1, 1e-12, np.float32)
             G = np.zeros_like(X)
-            value = numba_edges.piece(kind, np.array([a, b], np.float32), X, i, j, w, t, 0, 1, G)
+            value = numba_edges.add_edges(
+                kind, np.array([a, b], np.float32), X, i, j, w, t, 0, 1, G
+            )
             assert np.isfinite(value)
             np.testing.assert_array_equal(G, 0)
 
@@ -433,7 +435,7 @@ def test_nan_coordinates_show_in_the_gradient(m):
     for function in PENALTIES + LOSSES:
         kind, a, b = function.kernel_parameters()
         G = np.zeros_like(X)
-        numba_edges.piece(kind, np.array([a, b], np.float32), X, i, j, w, w, 0, 2, G)
+        numba_edges.add_edges(kind, np.array([a, b], np.float32), X, i, j, w, w, 0, 2, G)
         assert np.isnan(G[1:]).any(), function
 
 

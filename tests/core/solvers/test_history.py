@@ -185,8 +185,8 @@ def test_no_change_of_the_gradient_is_no_pair():
 
 
 def test_bits_do_not_depend_on_the_number_of_threads(monkeypatch):
-    monkeypatch.setattr("skmde.core.kernels.backend._SHARE", 16)
-    assert len(backend_module._shares(int(np.prod(SHAPE)))) == 8
+    monkeypatch.setattr("skmde.core.kernels.backend._NUMBERS_PER_PIECE", 16)
+    assert len(backend_module._vector_pieces(int(np.prod(SHAPE)))) == 8
     directions = []
     for n_threads in (1, 2, 4):
         run = Run(4, dtype=torch.float32, backend=CompiledBackend(n_threads))
