@@ -163,7 +163,7 @@ def rounding(estimator):
     if not isinstance(estimator, QuadraticMDE) or estimator.weights != "kernel_pca":
         return 0.0
     values = np.abs(estimator.eigenvalues_[estimator.eigenvalues_ != 0])
-    products = len(estimator.embedding_) * estimator._fitted.squared_unit
+    products = len(estimator.embedding_) * estimator._problem.squared_unit
     return 100 * np.finfo(float).eps * products / values.min(initial=np.inf)
 
 

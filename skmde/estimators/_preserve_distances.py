@@ -178,7 +178,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
     (10, 2)
     """
 
-    _training_data_attribute = "_original"
+    _training_data_attribute = "_distance_source"
     _square_metrics = ("precomputed", "graph")
 
     _parameter_constraints: dict = {  # noqa: RUF012
@@ -343,7 +343,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         self._check_parameters()
         old = self.embedding_
         with stage("distances"):
-            source = self._original.extended(X)
+            source = self._distance_source.extended(X)
             pairs = source.pairs_from(len(old), self.max_pairs, rng)
         with stage("init"):
             start = separate_coincident(self._coordinates_with(X), rng)
@@ -376,7 +376,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             paired = np.unique(pairs.edges) if parted else None
             self._landmarks = source.choose_landmarks(_MAX_LANDMARKS, rng, paired)
             source.drop_training_state()
-            self._original = source
+            self._distance_source = source
         # The relative position of parts without a pair between them is undetermined.
         self._parts = pairs.labels[self._landmarks] if parted else None
 
@@ -506,7 +506,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
 
     def _place(self, X):
         """Coordinates of unseen samples, float64, and their scaled distances to the landmarks."""
-        D, twin = self._original.of_unseen(X)
+        D, twin = self._distance_source.of_unseen(X)
         D *= self.scale_
         if self._parts is not None:
             nearest = self._parts[D.argmin(axis=1)]

@@ -182,7 +182,7 @@ class QuadraticMDE(BaseEmbedding):
     (10, 2)
     """
 
-    _training_data_attribute = "_fitted"
+    _training_data_attribute = "_problem"
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -321,7 +321,7 @@ class QuadraticMDE(BaseEmbedding):
         if problem.graph is not None:
             self.graph_ = problem.graph
         problem.drop_training_state()
-        self._fitted = problem
+        self._problem = problem
 
     def _solve(self, problem, callbacks):
         """The smallest eigenpairs of the problem."""
@@ -488,7 +488,7 @@ class QuadraticMDE(BaseEmbedding):
             # Gram methods compare each row with all training samples, so rows come in blocks.
             whole = not METHODS[self.weights].is_gram
             coordinates = [
-                self._fitted.place(part, embedding, self.eigenvalues_)
+                self._problem.place(part, embedding, self.eigenvalues_)
                 for part in ([X] if whole else blocks_of_rows(X, len(embedding)))
             ]
             return as_output(np.concatenate(coordinates), X)

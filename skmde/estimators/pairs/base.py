@@ -232,14 +232,14 @@ def in_kept_dtype(found):
     return cast if is_in_range(cast) else found.astype(np.float64, copy=False)
 
 
-def choose(n_items, most, rng, among=None):
+def sample_items(n_items, most, rng, among=None):
     """At most `most` random items, of all or of those in `among`, in ascending order."""
     if among is not None:
-        return among[choose(len(among), most, rng)]
+        return among[sample_items(len(among), most, rng)]
     return np.sort(rng.choice(n_items, min(n_items, most), replace=False, shuffle=False))
 
 
-def at_most(numbers, max_pairs, rng):
+def sample_at_most(numbers, max_pairs, rng):
     """The indices of pairs, or `max_pairs` random ones of them, in ascending order."""
     if len(numbers) <= max_pairs:
         return numbers
@@ -254,17 +254,17 @@ def with_weights(pairs, weights, n):
     return pairs._replace(labels=component_labels(pairs.edges, n), weights=weights)
 
 
-def of_weight(pairs, weights, max_pairs, rng):
+def of_positive_weight(pairs, weights, max_pairs, rng):
     """The pairs whose weight in a symmetric sparse matrix is positive."""
     n = weights.shape[0]
     edges = all_edges(n) if pairs.edges is None else pairs.edges
     values = entries_at(weights, edges[:, 0], edges[:, 1])
-    kept = at_most(np.flatnonzero(values > 0), max_pairs, rng)
+    kept = sample_at_most(np.flatnonzero(values > 0), max_pairs, rng)
     pairs = pairs._replace(edges=edges[kept], distances=pairs.distances[kept])
     return with_weights(pairs, values[kept], n)
 
 
-def rows_of(matrix):
+def row_indices(matrix):
     """The row of each stored entry of a csr_array."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 

@@ -7,13 +7,13 @@ import scipy.sparse as sp
 
 from skmde.estimators.pairs.base import (
     Pairs,
-    at_most,
-    choose,
     component_labels,
     entries_at,
     in_kept_dtype,
-    of_weight,
-    rows_of,
+    of_positive_weight,
+    row_indices,
+    sample_at_most,
+    sample_items,
 )
 from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.graphs.path_lengths import path_lengths
@@ -47,7 +47,7 @@ class MatrixDistances:
     def pairs(self, max_pairs, rng, weights=None):
         if weights is not None:
             self._restrict(weights)
-            return of_weight(self.pairs(max_pairs, rng), weights, max_pairs, rng)
+            return of_positive_weight(self.pairs(max_pairs, rng), weights, max_pairs, rng)
         n = self.n_items
         every = n * (n - 1) // 2
         if sp.issparse(self._matrix):
@@ -64,7 +64,7 @@ class MatrixDistances:
             found = self._matrix[rows, columns]
         missing = every - len(found)
         if len(found) > max_pairs:
-            kept = at_most(np.arange(len(found)), max_pairs, rng)
+            kept = sample_at_most(np.arange(len(found)), max_pairs, rng)
             rows, columns, found = rows[kept], columns[kept], found[kept]
         found = in_kept_dtype(found)
         if len(found) == every:
@@ -75,12 +75,12 @@ class MatrixDistances:
     def _restrict(self, weights):
         """Leave out the pairs of weight 0."""
         if sp.issparse(self._matrix):
-            rows, columns = rows_of(self._matrix), self._matrix.indices
+            rows, columns = row_indices(self._matrix), self._matrix.indices
             there = entries_at(weights, rows, columns) > 0
             entries = self._matrix.data[there], (rows[there], columns[there])
             self._matrix = sp.csr_array(entries, shape=self._matrix.shape)
             return
-        rows, columns = rows_of(weights)[weights.data > 0], weights.indices[weights.data > 0]
+        rows, columns = row_indices(weights)[weights.data > 0], weights.indices[weights.data > 0]
         kept = np.full(self._matrix.shape, np.inf)
         kept[rows, columns] = self._matrix[rows, columns]
         self._matrix = kept
@@ -110,7 +110,7 @@ class MatrixDistances:
         return path_lengths(self._matrix, items)
 
     def choose_landmarks(self, most, rng, among=None):
-        self._landmarks = choose(self.n_items, most, rng, among)
+        self._landmarks = sample_items(self.n_items, most, rng, among)
         return self._landmarks
 
     def of_unseen(self, X):
@@ -147,7 +147,7 @@ def reach_of_entries(matrix):
     """
     if sp.issparse(matrix):
         reach = np.zeros(matrix.shape[0])
-        np.maximum.at(reach, rows_of(matrix), matrix.data)
+        np.maximum.at(reach, row_indices(matrix), matrix.data)
         return reach
     n = len(matrix)
     reach, others = np.zeros(n), np.ones(n, bool)
@@ -187,7 +187,7 @@ def _count_nonzero(X):
     """Number of nonzero entries in each row."""
     if not sp.issparse(X):
         return np.count_nonzero(X, axis=1)
-    return np.bincount(rows_of(X), weights=X.data != 0, minlength=X.shape[0])
+    return np.bincount(row_indices(X), weights=X.data != 0, minlength=X.shape[0])
 
 
 def _nearest_stored(X):

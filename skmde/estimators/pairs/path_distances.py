@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde.estimators.pairs.base import Pairs, in_kept_dtype, kept_dtype, of_weight
+from skmde.estimators.pairs.base import Pairs, in_kept_dtype, kept_dtype, of_positive_weight
 from skmde.estimators.pairs.matrix_distances import MatrixDistances, reach_of_entries
 from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.graphs.components import connected_components
@@ -48,7 +48,7 @@ class GraphDistances(MatrixDistances):
             # Whether a pair has a path is known only after the search, so sample pairs after it.
             few = self.n_items * (self.n_items - 1) // 2 <= _ALL_PATHS
             found = self.pairs(np.inf if few else max_pairs, rng)
-            return of_weight(found, weights, max_pairs, rng)
+            return of_positive_weight(found, weights, max_pairs, rng)
         found = shortest_paths(
             self._matrix,
             max_length=self._max_path_length,

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from skmde._utils.validation import check_magnitude
 from skmde.estimators.pairs.base import (
     Pairs,
-    at_most,
-    choose,
     is_in_range,
     kept_dtype,
+    sample_at_most,
+    sample_items,
     with_weights,
 )
 from skmde.preprocessing.neighbors.known_rows import KeptRows
@@ -43,7 +43,7 @@ class RowDistances:
         n = self.n_items
         if weights is not None:
             upper = sp.triu(weights, 1, format="coo")
-            kept = at_most(np.flatnonzero(upper.data > 0), max_pairs, rng)
+            kept = sample_at_most(np.flatnonzero(upper.data > 0), max_pairs, rng)
             edges = np.stack([upper.row[kept], upper.col[kept]], axis=1).astype(np.int32)
             return with_weights(self.of_pairs(edges), upper.data[kept], n)
         if n * (n - 1) // 2 <= max_pairs:
@@ -75,7 +75,7 @@ class RowDistances:
         return self._checked(self._table.between(items, slice(None)))
 
     def choose_landmarks(self, most, rng, among=None):
-        landmarks = choose(self.n_items, most, rng, among)
+        landmarks = sample_items(self.n_items, most, rng, among)
         self._to_landmarks = self._table.restricted(landmarks)
         return landmarks
 

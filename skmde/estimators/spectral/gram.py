@@ -71,7 +71,7 @@ class GramProblem(QuadraticProblem):
     def embedding_columns(self, vectors, values):
         return standardized_columns(vectors)
 
-    def extend(self, K, embedding, eigenvalues):
+    def nystrom_coordinates(self, K, embedding, eigenvalues):
         """Coordinates of items whose inner products to the training items are the rows of K.
 
         K is in units of the problem, and the eigenvalues are in squared units of the data.
@@ -102,7 +102,7 @@ class KernelProblem(GramProblem):
         self._known = KnownRows(X)
         shift = isinstance(kernel, str) and kernel in _SHIFT_FREE and not sp.issparse(X)
         self._scaling = Scaling.fit(X, shift=shift, scale=False)
-        self._X = None if self._is_given() else self._placed(X)
+        self._X = None if self._is_given() else self._prepared_rows(X)
         if self._X is X:
             self._X = X.copy()  # the user may change X after fit
         K = self._products(X)
@@ -120,7 +120,7 @@ class KernelProblem(GramProblem):
     def _is_given(self):
         return isinstance(self._kernel, str) and self._kernel == "precomputed"
 
-    def _placed(self, X):
+    def _prepared_rows(self, X):
         """Rows shifted to the origin, where products keep their digits, or scaled to length 1."""
         if isinstance(self._kernel, str) and self._kernel == "cosine":
             return unit_rows(X, np.float64)[0]  # scikit-learn does not scale very short rows
@@ -133,7 +133,7 @@ class KernelProblem(GramProblem):
         named = not callable(self._kernel)
         with np.errstate(over="ignore", invalid="ignore"):
             K = pairwise_kernels(
-                self._placed(X),
+                self._prepared_rows(X),
                 self._X,
                 metric=self._kernel,
                 filter_params=named,
@@ -150,7 +150,9 @@ class KernelProblem(GramProblem):
         return K
 
     def place(self, X, embedding, eigenvalues):
-        coordinates = self.extend(self._products(X) / self._largest, embedding, eigenvalues)
+        coordinates = self.nystrom_coordinates(
+            self._products(X) / self._largest, embedding, eigenvalues
+        )
         return with_twins(coordinates.__getitem__, self._known.find(X), embedding)
 
 
@@ -189,7 +191,7 @@ class DistanceProblem(GramProblem):
 
     def place(self, X, embedding, eigenvalues):
         D, twin = self._originals.of_unseen(X)
-        coordinates = self.extend(self._inner(D), embedding, eigenvalues)
+        coordinates = self.nystrom_coordinates(self._inner(D), embedding, eigenvalues)
         return with_twins(coordinates.__getitem__, twin, embedding)
 
 

@@ -58,7 +58,7 @@ class PrincipalProblem(QuadraticProblem):
             squares = bound + self.n_items * float(self._mean @ self._mean)
             apply = lambda V: -space.products(V, C)  # noqa: E731
         else:
-            self._mean, bound = self._mean_and_size()
+            self._mean, bound = self._mean_and_squares()
             squares = bound
             apply = self._feature_product
         if self._by_samples:
@@ -80,7 +80,7 @@ class PrincipalProblem(QuadraticProblem):
         for start in range(0, self._X.shape[0], _BLOCK_ROWS):
             yield self._scaling.apply(self._X[start : start + _BLOCK_ROWS], np.float64)
 
-    def _mean_and_size(self):
+    def _mean_and_squares(self):
         """The mean row, and the sum of all squares."""
         total, size = np.zeros(self._d), 0.0
         for Y in self._blocks():

@@ -100,7 +100,7 @@ def scaled_to_distances_if_wild(X, pairs):
 def _factor(X, pairs):
     n, p = len(X), len(pairs.distances)
     some = np.arange(0, p, -(-p // _N_SCALE_PAIRS))
-    i, j = _triangle(some, n) if pairs.edges is None else pairs.edges[some].T
+    i, j = _pairs_at(some, n) if pairs.edges is None else pairs.edges[some].T
     deviations = pairs.distances[some].astype(np.float64)
     length = np.abs(X).max(initial=0.0)
     unit = deviations.max(initial=0.0)
@@ -116,7 +116,7 @@ def _factor(X, pairs):
     return float(((deviations / unit) * d).sum() / squares * (unit / length))
 
 
-def _triangle(numbers, n):
+def _pairs_at(numbers, n):
     """The pairs (i, j) at the given positions in the list of all pairs."""
     rows = np.arange(n)
     before = rows * (2 * n - rows - 1) // 2
