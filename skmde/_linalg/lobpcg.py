@@ -125,7 +125,7 @@ def iterate(
             worst = space.lengths(R[:n_vectors]).max()
             if worst <= max(tol * np.abs(values[:n_vectors]).max(), smallest):
                 return Ritz(values, S[:b], step - 1, True)
-        R[:] = space.centred(precondition(R))
+        R[:] = space.unit_rows_without_null(precondition(R))
         LS[b : 2 * b] = operator(R)
         new_values, mix = space.rayleigh_ritz(S[:used], LS[:used], b)
         before, after = values[:n_vectors].sum(), new_values[:n_vectors].sum()
@@ -148,9 +148,9 @@ def iterate(
             if quiet >= _QUIET_STEPS:
                 return Ritz(values, S[:b], step, True)
         elif step % _FRESH == 0:  # before rounding errors accumulate
-            S[:b] = space.centred(S[:b])
+            S[:b] = space.unit_rows_without_null(S[:b])
             LS[:b] = operator(S[:b])
-            S[2 * b :] = space.centred(S[2 * b :])
+            S[2 * b :] = space.unit_rows_without_null(S[2 * b :])
             LS[2 * b :] = operator(S[2 * b :])
     return Ritz(values, S[:b], step, False)
 
@@ -204,7 +204,7 @@ class Space:
         self.combine(self.products(A, self.null), self.null, along)
         return np.subtract(A, along, out=along)
 
-    def centred(self, A: Matrix) -> Matrix:
+    def unit_rows_without_null(self, A: Matrix) -> Matrix:
         """Project the null vectors out of the rows and scale the rows to length 1."""
         A = self.without_null(A)
         lengths = self.lengths(A)
@@ -213,9 +213,11 @@ class Space:
 
     def start(self, precondition: Callable[[Matrix], Matrix], n_vectors: int, seed: int) -> Matrix:
         """Random unit vectors after at most two preconditioning steps, without products with L."""
-        V = self.centred(np.random.default_rng(seed).standard_normal((n_vectors, self.n)))
+        V = self.unit_rows_without_null(
+            np.random.default_rng(seed).standard_normal((n_vectors, self.n))
+        )
         for _ in range(2):
-            W = self.centred(precondition(V))
+            W = self.unit_rows_without_null(precondition(V))
             sizes = np.linalg.eigvalsh(self.products(W, W, symmetric=True))
             if sizes[0] < _APART * sizes[-1]:  # a nearly exact inverse makes them parallel
                 break

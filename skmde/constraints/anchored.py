@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from skmde._utils.validation import check_not_masked
-from skmde.constraints.base import Constraint, normal, ratio
+from skmde.constraints.base import Constraint, relative_difference, standard_normal
 
 Tensor = torch.Tensor
 
@@ -79,14 +79,14 @@ class Anchored(Constraint):
         _, values = self._arrays()
         center = values.mean(axis=0)
         spread = float(np.sqrt(np.mean((values - center) ** 2))) or 1.0
-        Z = normal(n_items, n_components, generator, torch.float64, "cpu")
+        Z = standard_normal(n_items, n_components, generator, torch.float64, "cpu")
         Z = Z * spread + torch.from_numpy(center)
         return self.project(Z.to(device=device, dtype=dtype))
 
     def violation(self, X: Tensor) -> float:
         index, values = self._tensors(X)
         size = float(values.abs().max()) or float(X.abs().max())
-        return ratio(float((X[index] - values).abs().max()), size)
+        return relative_difference(float((X[index] - values).abs().max()), size)
 
     def validate(self, n_items: int, n_components: int) -> None:
         index, values = self._arrays()

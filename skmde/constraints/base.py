@@ -151,7 +151,7 @@ class Constraint(BaseEstimator):
         torch.Tensor of shape (n_items, n_components)
             The default is the projection of standard normal numbers.
         """
-        return self.project(normal(n_items, n_components, generator, dtype, device))
+        return self.project(standard_normal(n_items, n_components, generator, dtype, device))
 
     def violation(self, X: Tensor) -> float:
         """How far an embedding is from the set.
@@ -167,7 +167,7 @@ class Constraint(BaseEstimator):
             Frobenius norm of X - project(X) over that of project(X); 0 means feasible.
         """
         closest = self.project(X)
-        return ratio(float((X - closest).norm()), float(closest.norm()))
+        return relative_difference(float((X - closest).norm()), float(closest.norm()))
 
     def validate(self, n_items: int, n_components: int) -> None:
         """Check that the set contains an embedding of this shape.
@@ -238,7 +238,7 @@ class Constraint(BaseEstimator):
         return X
 
 
-def normal(
+def standard_normal(
     n_items: int,
     n_components: int,
     generator: np.random.Generator,
@@ -250,7 +250,7 @@ def normal(
     return torch.from_numpy(numbers).to(device=device, dtype=dtype)
 
 
-def ratio(difference: float, size: float) -> float:
+def relative_difference(difference: float, size: float) -> float:
     """Relative difference; 0 / 0 is 0, and anything else over 0 is infinite."""
     if difference == 0:
         return 0.0

@@ -12,7 +12,7 @@ import torch
 
 from skmde._linalg.reductions import column_means, gram
 from skmde._linalg.standardize import affine_rows, centered, standardize
-from skmde.constraints.base import Constraint, ratio
+from skmde.constraints.base import Constraint, relative_difference
 
 Tensor = torch.Tensor
 
@@ -43,7 +43,7 @@ class Centered(Constraint):
 
     def violation(self, X: Tensor) -> float:
         size = float(gram(X, X).diagonal().sum()) / len(X)
-        return ratio(float(column_means(X).norm()), math.sqrt(size))
+        return relative_difference(float(column_means(X).norm()), math.sqrt(size))
 
 
 class Standardized(Constraint):

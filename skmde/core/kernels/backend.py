@@ -263,7 +263,7 @@ class TorchBackend(Backend):
             (
                 run,
                 torch_reference.Incidence.of(run.i, run.j, n_items),
-                torch_reference.block_of(run.function, self.device, len(run.i)),
+                torch_reference.block_size(run.function, self.device, len(run.i)),
             )
             for run in runs
         ]

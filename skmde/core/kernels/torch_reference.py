@@ -46,7 +46,7 @@ class Incidence:
         zero = torch.zeros(1, dtype=torch.int64, device=ends.device)
         return cls(position, torch.cat([zero, torch.cumsum(counts, 0)]))
 
-    def rows(self, values: torch.Tensor) -> torch.Tensor:
+    def apply(self, values: torch.Tensor) -> torch.Tensor:
         """``A @ values``, of shape (n, m), for values of shape (c, m)."""
         signed = take_rows(torch.cat([values, -values]), self.position)
         return torch.segment_reduce(signed, "sum", offsets=self.offsets, axis=0)
@@ -66,7 +66,7 @@ def take_rows(X: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     return X.T.contiguous().index_select(1, index).T
 
 
-def block_of(function: Penalty | Loss, device: torch.device, n_edges: int) -> int:
+def block_size(function: Penalty | Loss, device: torch.device, n_edges: int) -> int:
     """Number of edges per call of a function that has `n_edges` edges in all.
 
     A plain callable may hold one parameter for each edge. It must then be called with all edges at
@@ -112,7 +112,7 @@ def value_and_gradient(
     slope = _by_block(_slopes, function, d, w, delta, block)
     values = _by_block(_values, function, d, w, delta, block)
     total = dot(values, torch.ones_like(values))
-    return total, incidence.rows(slope.to(X.dtype).unsqueeze(1) * difference)
+    return total, incidence.apply(slope.to(X.dtype).unsqueeze(1) * difference)
 
 
 def _by_block(

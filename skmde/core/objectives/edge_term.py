@@ -93,7 +93,7 @@ def distortions(edges: Edges, X: torch.Tensor) -> torch.Tensor:
     parts, start = [], 0
     for run in edges.runs():
         stop = start + len(run.i)
-        block = torch_reference.block_of(run.function, edges.device, len(run.i))
+        block = torch_reference.block_size(run.function, edges.device, len(run.i))
         pairs = d[start:stop], run.weights, run.deviations
         parts.append(torch_reference.distortions(run.function, *pairs, block))
         start = stop

@@ -36,7 +36,7 @@ def squared_distances(points: Any, rows: Any, anchors: Any, indices: Any, out: A
             out[b * k + e] = square
 
 
-def home(function: Penalty | Loss) -> tuple[torch.dtype, torch.device]:
+def dtype_and_device(function: Penalty | Loss) -> tuple[torch.dtype, torch.device]:
     """Dtype and device to call a function with: those of its torch module's parameters, if any."""
     for part in vars(function).values():
         if isinstance(part, torch.nn.Module):

@@ -30,7 +30,14 @@ import torch
 
 from skmde._utils.jit import jit
 from skmde.core.kernels.numba_maps import expand
-from skmde.core.placement.calls import BLOCK, PAD, UNITS, call_in_torch, home, squared_distances
+from skmde.core.placement.calls import (
+    BLOCK,
+    PAD,
+    UNITS,
+    call_in_torch,
+    dtype_and_device,
+    squared_distances,
+)
 from skmde.core.placement.newton import Expansion, Floats, Rows
 from skmde.functions.base import Penalty
 from skmde.functions.kinds import D_FLOOR
@@ -242,7 +249,7 @@ class AnchoredDistortion:
             return
         parameters = penalty.kernel_parameters()
         kernel = parameters and (parameters[0], np.array(parameters[1:]))
-        self._terms.append(_Terms(indices, weights, penalty, kernel, *home(penalty)))
+        self._terms.append(_Terms(indices, weights, penalty, kernel, *dtype_and_device(penalty)))
         # cumsum adds in an order that does not depend on the number of rows; sum may not.
         self._total = self._total + np.cumsum(np.abs(weights), axis=1)[:, -1]
 

@@ -30,7 +30,14 @@ import torch
 
 from skmde._utils.jit import jit
 from skmde.core.kernels.numba_losses import loss_derivatives
-from skmde.core.placement.calls import BLOCK, PAD, UNITS, call_in_torch, home, squared_distances
+from skmde.core.placement.calls import (
+    BLOCK,
+    PAD,
+    UNITS,
+    call_in_torch,
+    dtype_and_device,
+    squared_distances,
+)
 from skmde.core.placement.newton import Expansion, Floats, Rows
 from skmde.functions import kinds
 from skmde.functions.base import Loss
@@ -170,7 +177,7 @@ class AnchoredLoss:
         self._kind, self._parameter, _ = loss.kernel_parameters() or (_IN_TORCH, 0.0, 0.0)
         self.smooth = self._kind in _SMOOTH
         self.smooth |= self._kind == kinds.POWER_LOSS and self._parameter >= 2.0
-        self._dtype, self._device = home(loss)
+        self._dtype, self._device = dtype_and_device(loss)
         self._floor, self._divisor = _LEAST, 1.0
         if self._kind == _IN_TORCH:
             self._floor = D_FLOOR

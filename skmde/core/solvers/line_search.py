@@ -91,7 +91,7 @@ def strong_wolfe(
     while n < wolfe.max_evaluations:
         trial = evaluate(step)
         n += 1
-        if not _finite(trial):
+        if not _is_finite(trial):
             high_step = trial.step
             step = low.step + 0.1 * (high_step - low.step)
             high = None
@@ -128,7 +128,7 @@ def strong_wolfe(
     return Outcome(best, n)
 
 
-def _finite(trial: Trial) -> bool:
+def _is_finite(trial: Trial) -> bool:
     return math.isfinite(trial.value) and math.isfinite(trial.slope)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.graphs.pair_priorities import KEEP_ALL, priorities
 
-__all__ = ["Kept", "Numbering"]
+__all__ = ["KeptPairs", "PairNumbering"]
 
 # Pairs of low priority are dropped when more than _SURPLUS * wanted + _SLACK pairs are held.
 _SURPLUS = 1.25
@@ -22,7 +22,7 @@ _SLACK = 1 << 16
 _BLOCK = 1 << 18  # pairs processed at once
 
 
-class Numbering:
+class PairNumbering:
     """The reachable pairs, numbered in the order of (i, j).
 
     ``starts[i]`` is the number of the first pair of source i, and ``starts[n]`` is the count of
@@ -52,7 +52,7 @@ class Numbering:
         return edges, bounds
 
 
-class Kept:
+class KeptPairs:
     """The `wanted` pairs of highest priority (smallest :func:`priorities`) among those added.
 
     ``wanted=None`` keeps all pairs. The result depends on which pairs were added, not on their

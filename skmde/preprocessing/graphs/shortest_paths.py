@@ -32,7 +32,7 @@ from skmde._utils.workers import end_with
 from skmde.preprocessing.graphs.adjacency import as_adjacency, is_unweighted
 from skmde.preprocessing.graphs.breadth_first import Searcher
 from skmde.preprocessing.graphs.pair_priorities import KEEP_ALL, priorities
-from skmde.preprocessing.graphs.reachable_pairs import Kept, Numbering
+from skmde.preprocessing.graphs.reachable_pairs import KeptPairs, PairNumbering
 
 __all__ = ["ShortestPaths", "shortest_paths"]
 
@@ -147,11 +147,11 @@ def shortest_paths(
             f"The longest edge has length {longest:.3g}, so the length of a path along {n} nodes "
             f"may overflow {dtype}. Divide all lengths by {longest:.3g}."
         )
-    numbering = Numbering(adjacency)
+    numbering = PairNumbering(adjacency)
     n_pairs = n * (n - 1) // 2
     search = (_BreadthFirst if is_unweighted(adjacency) else _Dijkstra)(adjacency, n_jobs, verbose)
     if limit is not None:
-        kept = Kept(wanted, rng, dtype)
+        kept = KeptPairs(wanted, rng, dtype)
         search.within(numbering, limit, kept)
         edges, distances = kept.finish(n)
     elif wanted is None or wanted >= numbering.n_reachable:

@@ -114,9 +114,9 @@ class MetricDistances:
         else:
             self._space = VectorSpace(X, self._form, None)
         self._rows, self._zero = self._space.rows(X)
-        self._other = None
+        self._pairwise_search = None
         if self._form is None:
-            self._other = PairwiseSearch(self._rows, self.metric, self.metric_params)
+            self._pairwise_search = PairwiseSearch(self._rows, self.metric, self.metric_params)
         return self
 
     @property
@@ -234,9 +234,9 @@ class MetricDistances:
         fewer.n_samples_ = len(items)
         fewer._rows = self._rows[items]
         fewer._zero = None if self._zero is None else self._zero[items]
-        if self._other is not None:
-            fewer._other = copy.copy(self._other)
-            fewer._other.rows = fewer._rows
+        if self._pairwise_search is not None:
+            fewer._pairwise_search = copy.copy(self._pairwise_search)
+            fewer._pairwise_search.rows = fewer._rows
         return fewer
 
     def _n_jobs(self):
@@ -249,8 +249,8 @@ class MetricDistances:
     def _between(self, queries, lost, items):
         """Distances from prepared rows to fitted rows; `lost` marks queries without a direction."""
         rows = self._rows[items]
-        if self._other is not None:
-            values = self._other.between(queries, rows)
+        if self._pairwise_search is not None:
+            values = self._pairwise_search.between(queries, rows)
         elif sp.issparse(rows):
             values = _sparse_squares(queries, rows)
         else:
@@ -261,7 +261,7 @@ class MetricDistances:
 
     def _paired(self, i, j):
         """Values of the pairs (i, j), before :meth:`_finished`."""
-        if self._other is not None:
+        if self._pairwise_search is not None:
             return self._paired_by_source(i, j)
         if sp.issparse(self._rows):
             return squared_differences(self._rows, self._rows, i, j)
@@ -275,7 +275,7 @@ class MetricDistances:
         runs = np.split(order, np.flatnonzero(np.diff(i[order])) + 1)
         for run in runs:
             source = i[run[0]]
-            values[run] = self._other.between(self._rows[[source]], self._rows[j[run]])[0]
+            values[run] = self._pairwise_search.between(self._rows[[source]], self._rows[j[run]])[0]
         return values
 
     def _finished(self, values, without_direction):

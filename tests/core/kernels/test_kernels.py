@@ -455,5 +455,5 @@ def test_collect_sums_scales_and_clears_the_parts(dtype):
 
 def test_incidence_sums_rows_with_signs_and_gives_lonely_items_zero():
     i, j = torch.tensor([0, 0, 3]), torch.tensor([1, 3, 1])
-    rows = torch_reference.Incidence.of(i, j, 5).rows(torch.tensor([[1.0], [10.0], [100.0]]))
+    rows = torch_reference.Incidence.of(i, j, 5).apply(torch.tensor([[1.0], [10.0], [100.0]]))
     torch.testing.assert_close(rows, torch.tensor([[11.0], [-101.0], [0.0], [90.0], [0.0]]))

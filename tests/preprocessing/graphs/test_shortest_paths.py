@@ -193,14 +193,14 @@ def test_memory_bound_changes_nothing(monkeypatch, lengths, n_jobs):
     expected = shortest_paths(graph, **arguments)
     check_sample(expected, table, 1000, 9)
     held = []
-    add = reachable_pairs.Kept.add
+    add = reachable_pairs.KeptPairs.add
 
     def spy(self, *args):
         add(self, *args)
         held.append(self._size)
 
     monkeypatch.setattr(reachable_pairs, "_SLACK", 0)
-    monkeypatch.setattr(reachable_pairs.Kept, "add", spy)
+    monkeypatch.setattr(reachable_pairs.KeptPairs, "add", spy)
     with joblib.parallel_config(backend="threading"):
         found = shortest_paths(graph, n_jobs=n_jobs, **arguments)
     assert max(held) <= 1500
