@@ -40,6 +40,7 @@ _CLASSES = {
     "functions.residual_losses": "AbsoluteLoss CubicLoss HuberLoss LogisticLoss PowerLoss "
     "SquaredLoss",
     "functions.thresholds": "Barrier Hinge Huber Logistic Sigmoid",
+    "_linalg.frame": "Unit",
     "_linalg.scaling": "Scaling",
     "preprocessing.neighbors.backends.descent": "DescentSearch",
     "preprocessing.neighbors.backends.exact": "ExactSearch",

@@ -1,13 +1,20 @@
 """Every "to add X, touch Y" of doc/architecture.rst, carried out once with a toy of a few lines."""
 
+import json
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
+from processes import run_python
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
+import skmde
 from skmde import (
+    MDE,
     Centered,
     Constraint,
     Loss,
@@ -15,6 +22,7 @@ from skmde import (
     PreserveDistances,
     PreserveNeighbors,
     QuadraticMDE,
+    Standardized,
 )
 from skmde._utils.sklearn_compat import StrOptions
 from skmde.constraints import check_constraint
@@ -148,6 +156,81 @@ class PlainSearch(RowSearch):
         return nearest_columns(squares, k, exclude)
 
 
+def successive(times):
+    """A preprocessing step: joins each item to the next in time, more weakly over longer gaps."""
+    order = np.argsort(times)
+    gaps = np.diff(times[order])
+    return np.sort(np.stack([order[:-1], order[1:]], axis=1), axis=1), gaps.min() / gaps
+
+
+# A compiled loop, sqrt(d^2 + a^2): text to insert into files of skmde, each before given lines.
+COMPILED_LOOP = {
+    "functions/kinds.py": [("# Losses l(delta, d).\n", "ROUNDED: Final = 13\n")],
+    "core/kernels/numba_penalties.py": [
+        (
+            "@jit(fastmath=CONTRACT)\ndef penalty_curvature(",
+            """
+@jit(fastmath=CONTRACT)
+def map_rounded(a, d, value, slope):
+    for k in range(d.shape[0]):
+        value[k] = np.sqrt(d[k] * d[k] + a * a)
+        slope[k] = d.dtype.type(1) / value[k]
+
+""",
+        ),
+        (
+            "    else:  # linear, hinge\n",
+            """
+    elif kind == kinds.ROUNDED:
+        for k in range(d.shape[0]):
+            curvature[k] = slope[k] * (a * a / (d[k] * d[k] + a * a))
+""",
+        ),
+    ],
+    "core/kernels/numba_maps.py": [
+        ("    map_sigmoid,\n", "    map_rounded,\n"),
+        (
+            "    elif kind == _SIGMOID:\n",
+            """
+    elif kind == kinds.ROUNDED:
+        map_rounded(a, d, value, slope)
+""",
+        ),
+    ],
+    "functions/powers.py": [
+        (
+            "class Power(Penalty):\n",
+            """
+class Rounded(Penalty):
+    _kind = kinds.ROUNDED
+    _kernel_arguments = ("offset",)
+
+    def __init__(self, offset=1.0):
+        self.offset = offset
+
+    def value(self, d):
+        return (d * d + self.offset**2).sqrt()
+
+""",
+        )
+    ],
+}
+EVALUATE = """
+import json
+import numpy as np, torch
+from skmde.core.kernels.numba_maps import expand
+from skmde.functions.powers import Rounded
+
+penalty, d, w = Rounded(offset=0.5), np.array([1e-3, 0.5, 2.0, 100.0]), np.array([1, -2, 0.3, 1])
+kind, *parameters = penalty.kernel_parameters()
+compiled = [np.empty(4) for _ in range(5)]
+expand(kind, np.array(parameters), w, w, d**2, *compiled)
+D = torch.from_numpy(d)
+by_torch = [w * f(D).numpy() for f in (penalty.value, penalty.slope, penalty.curvature)]
+print(json.dumps([np.stack(numbers).tolist() for numbers in (compiled[2:], by_torch)]))
+"""
+
+
 def test_penalty():
     estimator = PreserveNeighbors(attractive_penalty=SquareRoot(offset=0.5), random_state=0)
     assert clone(estimator).get_params()["attractive_penalty__offset"] == 0.5
@@ -159,6 +242,23 @@ def test_loss():
     fitted = PreserveDistances(loss=SquaredLog(), random_state=0).fit(X)
     assert fitted.stress_ < 0.1
     assert np.isfinite(fitted.transform(X[:2] + 0.1)).all()
+
+
+def test_compiled_loop(tmp_path):
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(skmde.__file__).parent, tmp_path / "skmde", ignore=ignored)
+    for name, insertions in COMPILED_LOOP.items():
+        file = tmp_path / "skmde" / name
+        text = file.read_text()
+        for lines, new in insertions:
+            assert text.count(lines) == 1, f"{lines!r} should be once in {name}"
+            text = text.replace(lines, new + lines)
+        file.write_text(text)
+    environment = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    done = run_python(EVALUATE, folder=tmp_path, **environment)
+    compiled, by_torch = map(np.array, json.loads(done.stdout))
+    assert compiled.shape == (3, 4)
+    np.testing.assert_allclose(compiled, by_torch, rtol=1e-9)
 
 
 def test_constraint():
@@ -234,3 +334,14 @@ def test_historical_method(monkeypatch):
     unseen = fitted.transform(X[:3] + 0.01)
     np.testing.assert_allclose(unseen, fitted.embedding_[:3], atol=1.0)
     assert np.isfinite(unseen).all()
+
+
+def test_preprocessing_step():
+    n = 12
+    times = np.random.default_rng(0).permutation(n)
+    edges, weights = successive(times)
+    problem = MDE(n, 1, edges, "quadratic", Standardized(), weights=weights)
+    found = problem.embed(tol=1e-9, max_iter=1000).numpy().ravel()
+    # A path's Laplacian has cosines as eigenvectors.
+    expected = np.sqrt(2) * np.cos(np.pi * (times + 0.5) / n)
+    np.testing.assert_allclose(found * np.sign(found @ expected), expected, atol=1e-6)

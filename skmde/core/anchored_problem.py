@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from skmde._linalg.frame import Frame
+from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.scaling import root_mean_square
 from skmde._utils.threads import count_threads
 from skmde.constraints import Anchored
@@ -392,8 +392,7 @@ class AnchoredProblem:
         degree, size = function.degree, root_mean_square(lengths)
         if degree is None or function.kernel_parameters() is None or not size > 0:
             return 1.0, 1.0
-        with np.errstate(over="ignore", under="ignore"):
-            return size, float(np.float64(size) ** degree)
+        return size, Unit(size).power(degree)
 
     def _pulls(self) -> np.ndarray:
         """The pairs of soft anchors and their targets."""
@@ -441,5 +440,5 @@ class AnchoredProblem:
         """Frobenius norm of the rows of free items."""
         free = np.ones(len(gradient), dtype=bool)
         free[self._fixed] = False
-        largest = np.abs(gradient[free]).max(initial=0.0) or 1.0
-        return float(largest * np.linalg.norm(gradient[free] / largest))
+        unit = Unit.largest(gradient[free])
+        return float(unit.outside(np.linalg.norm(unit.inside(gradient[free]))))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from skmde._linalg.frame import Unit
 from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.renamed_arguments import suggest_renamed
@@ -278,9 +279,10 @@ class MDE:
         if t is None or not self.constraint.is_free:
             return X
         # Scale X to the original distances: normal vectors are about sqrt(2 m) apart.
-        largest = float(t.max())
-        part = t / largest if largest > 0 else t
-        return X * (largest * math.sqrt(float(dot(part, part)) / (2 * self.n_components * len(t))))
+        unit = Unit(float(t.max()) or 1.0)
+        part = unit.inside(t)
+        mean_square = float(dot(part, part)) / (2 * self.n_components * len(t))
+        return X * unit.outside(math.sqrt(mean_square))
 
     def _projected(self, start: torch.Tensor) -> torch.Tensor:
         X = self.constraint.project(start)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from skmde._linalg.frame import Frame
+from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.scaling import root_mean_square, scaled
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.rows import blocks_of_rows
@@ -299,8 +299,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             start = self._starting_point(X, source, pairs, constraint, rng, n_threads)
         self.scale_, self._loss, self._unit = scale, copy.copy(loss), unit
         self._store_fit(source, pairs, rng)
-        with np.errstate(over="ignore", under="ignore"):
-            factor = 1.0 if unit == 1.0 else float(np.float64(unit) ** loss.degree)
+        factor = unit.power(loss.degree)
         with stage("solve"):
             problem = MDE(
                 n,
@@ -309,7 +308,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
                 loss,
                 constraint,
                 weights=None if pairs.weights is None else pairs.weights.astype(dtype),
-                deviations=scaled(pairs.distances, scale / unit, dtype),
+                deviations=scaled(pairs.distances, scale / unit.size, dtype),
                 device=device,
                 n_jobs=self.n_jobs,
             )
@@ -319,22 +318,25 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
                 )
             )
             options["callbacks"] = callbacks_in_units(
-                options["callbacks"], lambda Z: unit * Z.double(), factor, factor / unit
+                options["callbacks"],
+                lambda Z: unit.outside(Z.double()),
+                factor,
+                factor / unit.size,
             )
-            embedding = problem.embed(scaled(start, scale / unit, dtype), **options)
+            embedding = problem.embed(scaled(start, scale / unit.size, dtype), **options)
             errors = problem.average_distortion(distortion="squared")
             squares = problem.average_distortion(distortion=Quadratic())
-        embedding = unit * constraint.finish(embedding.cpu().double()).numpy()
+        embedding = unit.outside(constraint.finish(embedding.cpu().double()).numpy())
         if pairs.labels is not None and constraint.is_free:
             embedding = pack_components(embedding, pairs.labels, rescale=False)
         self.embedding_ = as_output(embedding, X)
         self.stress_ = stress_ratio(errors, squares)
         self.distortion_ = problem.value * factor
-        self.residual_norm_ = problem.residual_norm * factor / unit
+        self.residual_norm_ = problem.residual_norm * factor / unit.size
         self.n_iter_ = problem.result.n_iter
         self.history_ = problem.result.history.as_arrays()
         self.history_["value"] *= factor
-        self.history_["residual_norm"] *= factor / unit
+        self.history_["residual_norm"] *= factor / unit.size
 
     def _extend(self, X):
         random_state = self._random_state()
@@ -434,17 +436,17 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         """Factor of the original distances, unit of length of the solver, and its dtype."""
         size, fixed = root_mean_square(distances), constraint.fixed_coordinates
         if not size > 0 and (constraint.fixes_unit or not fixed.size):
-            return 1.0, 1.0, np.float32
+            return 1.0, Unit(), np.float32
         if constraint.fixes_unit:
-            return constraint.natural_length(n, self.n_components) / size, 1.0, np.float32
+            return constraint.natural_length(n, self.n_components) / size, Unit(), np.float32
         # A change of units is harmless unless the loss or the constraint has a length scale of its
         # own. A subclass of a loss may have one.
         degree = loss.degree if loss.kernel_parameters() is not None else None
         if degree is not None and constraint.is_free:
-            return 1.0, size, np.float32
+            return 1.0, Unit(size), np.float32
         low, high = _PRECISE
         size = max(size, np.abs(fixed).max(initial=0.0))
-        return 1.0, 1.0, np.float32 if low < size < high else np.float64
+        return 1.0, Unit(), np.float32 if low < size < high else np.float64
 
     def _starting_point(self, X, source, pairs, constraint, rng, n_threads):
         """The starting point in units of the distances, float64."""
@@ -514,11 +516,11 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
 
         def coordinates(rows):
             # The units of the fit, because the loss of a pair at distance 0 depends on them.
-            landmarks = self.embedding_[self._landmarks].astype(np.float64) / self._unit
-            n_threads = count_threads(self.n_jobs)
-            deviations = D[rows] / self._unit
-            return self._unit * place_by_distances(
-                landmarks, deviations, self._loss, n_threads=n_threads
+            unit = self._unit
+            landmarks = unit.inside(self.embedding_[self._landmarks].astype(np.float64))
+            deviations, n_threads = unit.inside(D[rows]), count_threads(self.n_jobs)
+            return unit.outside(
+                place_by_distances(landmarks, deviations, self._loss, n_threads=n_threads)
             )
 
         return with_twins(coordinates, twin, self.embedding_), D

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_consistent_length
 
+from skmde._linalg.frame import Unit
 from skmde.metrics.alignment import as_array
 
 
@@ -54,7 +55,7 @@ def normalized_stress(distances, embedding_distances, *, weights=None):
     if not (np.isfinite(d).all() and np.isfinite(w).all()):
         raise ValueError("embedding_distances and weights must be finite.")
     # Divided by the largest entry, so that squares do not overflow.
-    delta, d, w = (a / (a.max() or 1.0) for a in (delta, d, w))
+    delta, d, w = (Unit.largest(a).inside(a) for a in (delta, d, w))
     original, square = np.sum(w * delta**2), np.sum(w * d**2)
     if original == 0:
         return float(square > 0)

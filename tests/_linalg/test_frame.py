@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from skmde._linalg.frame import Frame
+from skmde._linalg.frame import Frame, Unit
 
 POINTS = np.random.default_rng(0).normal(size=(20, 3))
 EXPONENTS = st.integers(-90, 90)
@@ -41,3 +41,19 @@ def test_a_single_point_is_the_origin(value):
     for frame in (Frame.around(point), Frame.by_powers_of_two(point)):
         np.testing.assert_array_equal(frame.inside(point), np.zeros((1, 2)))
         np.testing.assert_array_equal(frame.outside(np.zeros((1, 2))), point)
+
+
+def test_unit_is_the_largest_magnitude_of_values_that_count():
+    values = np.array([1.0, -8.0, np.inf, 2.0])
+    unit = Unit.largest(values, where=np.isfinite(values))
+    assert unit.size == 8.0
+    np.testing.assert_array_equal(unit.inside(values), [0.125, -1.0, np.inf, 0.25])
+    np.testing.assert_array_equal(unit.outside(unit.inside(values)), values)
+    assert Unit.largest(np.zeros(3)) == Unit.largest(np.zeros(0)) == Unit()
+
+
+def test_unit_of_a_function_follows_from_its_degree():
+    unit = Unit(3.0)
+    assert unit.power(2) == 9.0 and unit.power(0.5) == np.sqrt(3.0)
+    assert Unit(1e200).power(2) == np.inf and Unit(1e-200).power(2) == 0.0
+    assert Unit().power(None) == 1.0

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skmde._linalg.frame import Unit
 from skmde._linalg.lobpcg import Space
 from skmde._linalg.signs import fix_signs
 from skmde.core.spectral.spectrum import QuadraticForm, smallest_eigenpairs
@@ -56,10 +57,10 @@ def landmark_mds(
     """
     n_landmarks, n = distances.shape
     X = np.zeros((n, n_components))
-    unit = float(distances.max(initial=0.0))
-    if not unit > 0.0:
+    if not distances.any():
         return X
-    squares = (distances / unit) ** 2
+    unit = Unit.largest(distances)
+    squares = unit.inside(distances) ** 2
     own = squares[:, landmarks]
     means = own.mean(axis=1)
     B = -0.5 * (own - means[:, None] - means + means.mean())
@@ -72,7 +73,7 @@ def landmark_mds(
     squares -= means[:, None]
     placed = np.empty((kept.size, n))
     space.combine(projection, squares, placed)
-    X[:, kept] = unit * placed.T
+    X[:, kept] = unit.outside(placed.T)
     return fix_signs(X - X.mean(axis=0))
 
 

@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from skmde._linalg.frame import Frame
+from skmde._linalg.frame import Frame, Unit
 
 _MIN_STEPS, _MAX_STEPS = 100, 3000
 
@@ -177,7 +177,7 @@ def _graph(edges: np.ndarray, weights: np.ndarray, n_items: int) -> Any:
     kept = weights > 0
     i, j = np.asarray(edges)[kept].T
     w = weights[kept]
-    w = w / w.max(initial=0.0) if w.size else w
+    w = Unit.largest(w).inside(w)
     both = np.concatenate([i, j]), np.concatenate([j, i])
     return sp.coo_array((np.concatenate([w, w]), both), shape=(n_items, n_items)).tocsr()
 

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from skmde._linalg.frame import Unit
 from skmde._linalg.lobpcg import Space
 from skmde._linalg.scaling import Scaling, unit_rows
 from skmde._linalg.symmetry import symmetric_matrix
@@ -112,10 +113,9 @@ class KernelProblem(GramProblem):
                 f"square; got shape {K.shape}."
             )
         K = symmetric_matrix(K, "values of the kernel")
-        # so that squares of products do not overflow
-        self._largest = float(np.abs(K).max()) or 1.0
-        K /= self._largest
-        super().__init__(K, self._largest, n_jobs)
+        self._unit = Unit.largest(K)
+        K = self._unit.inside(K)
+        super().__init__(K, self._unit.size, n_jobs)
 
     def _is_given(self):
         return isinstance(self._kernel, str) and self._kernel == "precomputed"
@@ -150,9 +150,8 @@ class KernelProblem(GramProblem):
         return K
 
     def place(self, X, embedding, eigenvalues):
-        coordinates = self.nystrom_coordinates(
-            self._products(X) / self._largest, embedding, eigenvalues
-        )
+        products = self._unit.inside(self._products(X))
+        coordinates = self.nystrom_coordinates(products, embedding, eigenvalues)
         return with_twins(coordinates.__getitem__, self._known.find(X), embedding)
 
 
@@ -173,18 +172,17 @@ class DistanceProblem(GramProblem):
         source.drop_training_state()
         self._originals = source
         there = np.isfinite(D)
-        # In units of the largest distance, squares neither overflow nor underflow.
-        self._unit = float(D.max(where=there, initial=0.0)) or 1.0
+        self._unit = Unit.largest(D, where=there)
         if not there.all():
             warn(
                 f"{np.count_nonzero(~there) // 2} pairs of samples have no distance and no path "
                 f"between them; their distance is set to {_FAR:g} times the largest distance. "
                 "Raise n_neighbors, or give more distances.",
             )
-        super().__init__(self._inner(D), self._unit**2, n_jobs)
+        super().__init__(self._inner(D), self._unit.power(2), n_jobs)
 
     def _inner(self, D):
-        D = np.where(np.isfinite(D), D / self._unit, _FAR)
+        D = np.where(np.isfinite(D), self._unit.inside(D), _FAR)
         D *= D
         D *= -0.5
         return D

@@ -33,6 +33,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from skmde._linalg.frame import Unit
 from skmde._utils.warn import warn
 from skmde.constraints import Centered
 from skmde.core.kernels.backend import choose_backend
@@ -79,12 +80,12 @@ class UnfoldingProblem(GramProblem):
         if n_parts > 1:  # otherwise the variance is unbounded
             between, gaps = bridges(X, labels, metric, metric_params, n_jobs)
             edges, lengths = np.concatenate([edges, between]), np.concatenate([lengths, gaps])
-        unit, n = float(np.sqrt(np.mean(lengths**2))), len(neighbors.indices)
-        if unit > 0:
-            K = widest_gram((lengths / unit) ** 2, edges, n, verbose)
-        else:  # all neighbours coincide, so all items do
-            K, unit = np.zeros((n, n)), 1.0
-        super().__init__(K, unit**2, n_jobs)
+        # The root mean square, because `widest_gram` expects squares that are about 1.
+        unit = Unit(float(np.sqrt(np.mean(lengths**2))) or 1.0)
+        squares, n = unit.inside(lengths) ** 2, len(neighbors.indices)
+        # If all squares are 0, all neighbours coincide, so all items do.
+        K = widest_gram(squares, edges, n, verbose) if squares.any() else np.zeros((n, n))
+        super().__init__(K, unit.power(2), n_jobs)
         self.rounding = max(self.rounding, _PRECISION * self.form.bound)
 
     def place(self, X, embedding, eigenvalues):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skmde._linalg.frame import Unit
 from skmde._linalg.principal import principal_scores
 from skmde.core.spectral.classical import landmark_mds
 from skmde.preprocessing.graphs.components import pack_components
@@ -102,18 +103,15 @@ def _factor(X, pairs):
     some = np.arange(0, p, -(-p // _N_SCALE_PAIRS))
     i, j = _pairs_at(some, n) if pairs.edges is None else pairs.edges[some].T
     deviations = pairs.distances[some].astype(np.float64)
-    length = np.abs(X).max(initial=0.0)
-    unit = deviations.max(initial=0.0)
-    if not length > 0:
-        return 1.0
-    if not unit > 0:
-        return float(1 / length)  # all distances are 0, so any scale will do
-    X = X / length
+    ours, theirs = Unit.largest(X), Unit.largest(deviations)
+    if not deviations.any():
+        return 1 / ours.size  # all distances are 0, so any scale will do
+    X = ours.inside(X)
     d = np.sqrt(((X[i] - X[j]) ** 2).sum(axis=1))
     squares = (d**2).sum()
     if not squares > 0:
         return 1.0
-    return float(((deviations / unit) * d).sum() / squares * (unit / length))
+    return float((theirs.inside(deviations) * d).sum() / squares * (theirs.size / ours.size))
 
 
 def _pairs_at(numbers, n):
