@@ -165,7 +165,7 @@ def successive(times):
 
 # A compiled loop, sqrt(d^2 + a^2): text to insert into files of skmde, each before given lines.
 COMPILED_LOOP = {
-    "functions/kinds.py": [("# Losses l(delta, d).\n", "ROUNDED: Final = 13\n")],
+    "functions/kinds.py": [("# Losses l(delta, d).\n", "ROUNDED: Final = 30\n")],
     "core/kernels/numba_penalties.py": [
         (
             "@jit(fastmath=CONTRACT)\ndef penalty_curvature(",
