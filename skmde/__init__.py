@@ -40,6 +40,7 @@ _EXPORTS = {
     ),
     "skmde.penalties": (
         "Barrier",
+        "Cauchy",
         "Cubic",
         "Hinge",
         "Huber",
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
     )
     from skmde.penalties import (
         Barrier as Barrier,
+        Cauchy as Cauchy,
         Cubic as Cubic,
         Hinge as Hinge,
         Huber as Huber,

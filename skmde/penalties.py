@@ -8,13 +8,14 @@ are defined in ``skmde/functions/``.
 from __future__ import annotations
 
 from skmde.functions.logarithms import Log, Log1p, LogRatio
-from skmde.functions.powers import Cubic, InversePower, Linear, Power, Quadratic
+from skmde.functions.powers import Cauchy, Cubic, InversePower, Linear, Power, Quadratic
 from skmde.functions.registry import PENALTIES, push_and_pull
 from skmde.functions.thresholds import Barrier, Hinge, Huber, Logistic, Sigmoid
 
 __all__ = [
     "PENALTIES",
     "Barrier",
+    "Cauchy",
     "Cubic",
     "Hinge",
     "Huber",

@@ -35,7 +35,7 @@ _CLASSES = {
     "estimators.spectral.principal": "PrincipalProblem",
     "estimators.spectral.unfolding": "UnfoldingProblem",
     "functions.logarithms": "Log Log1p LogRatio",
-    "functions.powers": "Cubic InversePower Linear Power Quadratic",
+    "functions.powers": "Cauchy Cubic InversePower Linear Power Quadratic",
     "functions.relative_losses": "FractionalLoss SoftFractionalLoss WeightedSquaredLoss",
     "functions.residual_losses": "AbsoluteLoss CubicLoss HuberLoss LogisticLoss PowerLoss "
     "SquaredLoss",

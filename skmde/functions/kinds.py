@@ -56,6 +56,9 @@ SIGMOID: Final = 10
 HINGE: Final = 11
 # a = rho, g = max(d - a, D_FLOOR). Weighted: w d - log(g), +inf if d <= a; (w - 1 / g) / D
 BARRIER: Final = 12
+# a = scale, r = min(d, a) / max(d, a), z = r^2. d <= a: -1 / (1 + z); 2 (1 / (a (1 + z)))^2.
+# Else: -z / (1 + z); 2 (r / (d (1 + z)))^2
+CAUCHY: Final = 13
 
 # Losses l(delta, d).
 

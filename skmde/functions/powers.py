@@ -1,4 +1,4 @@
-"""Penalties that are powers of the distance (monograph, section 4.1).
+"""Penalties that are powers of the distance or rational in it (monograph, section 4.1).
 
 The docstring of each class gives p. The slope p'(d) / d and the curvature p''(d) are implemented
 in closed form, written to avoid overflow and cancellation from d = 0 to 1e20. Distances are in
@@ -13,7 +13,15 @@ import torch
 
 from skmde.functions import kinds
 from skmde.functions.base import Penalty
-from skmde.functions.stable import Tensor, base_of_power, finite, floored
+from skmde.functions.stable import (
+    Tensor,
+    base_of_power,
+    finite,
+    floored,
+    reciprocal_power,
+    saturation,
+    split_at_one,
+)
 
 
 class Linear(Penalty):
@@ -171,3 +179,64 @@ class InversePower(Penalty):
 
     def curvature(self, d: Tensor) -> Tensor:
         return finite(-(self.exponent + 1) * self.slope(d))
+
+
+class Cauchy(Penalty):
+    """Cauchy penalty, -1 / (1 + (d / scale)^2): bounded repulsion.
+
+    The negative of t-SNE's kernel, and the partner of ``Log1p(exponent=2.0)`` where all pairs that
+    are not neighbours repel. It is no barrier: it rises from -1 at d = 0, most steeply at
+    scale / sqrt(3), and tends to 0 like an inverse square.
+
+    Parameters
+    ----------
+    scale : float, default=1.0
+        Above 0, in units of the embedding. The penalty is -1 / 2 at this distance. t-SNE's kernel
+        has scale 1.
+
+    Notes
+    -----
+    This penalty is neither in PyMDE nor in the monograph.
+
+    References
+    ----------
+    van der Maaten and Hinton, *Visualizing Data using t-SNE*, JMLR 9 (2008), section 3.3.
+
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmde import Cauchy
+    >>> Cauchy(scale=2.0).value(torch.tensor([0.0, 2.0, 6.0]))
+    tensor([-1.0000, -0.5000, -0.1000])
+    """
+
+    _kind: ClassVar[int] = kinds.CAUCHY
+    _kernel_arguments: ClassVar[tuple[str, ...]] = ("scale",)
+
+    def __init__(self, scale: float = 1.0) -> None:
+        self.scale = scale
+
+    def validate(self) -> None:
+        self._require("scale", above=0)
+
+    def _unit(self, d: Tensor) -> float:
+        """The scale. It must not become 0 in the dtype of d, because 0 / 0 is NaN."""
+        return max(self.scale, torch.finfo(d.dtype).tiny)
+
+    def value(self, d: Tensor) -> Tensor:
+        u = d / self._unit(d)
+        z = reciprocal_power(u, 2)
+        return -torch.where(u <= 1, 1.0, z) / (1 + z)
+
+    def slope(self, d: Tensor) -> Tensor:
+        unit = self._unit(d)
+        u = d / unit
+        _, large = split_at_one(u)
+        # The square is taken last, so that it underflows or overflows only if the slope does.
+        root = 1 / large / (unit * large) / (1 + reciprocal_power(u, 2))
+        return finite(2 * root * root)
+
+    def curvature(self, d: Tensor) -> Tensor:
+        return finite(self.slope(d) * (1 - 4 * saturation(d / self._unit(d), 2)))

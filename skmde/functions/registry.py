@@ -13,7 +13,7 @@ import torch
 from skmde.functions.adapters import CallableLoss, CallablePenalty
 from skmde.functions.base import DistortionFunction, Loss, Penalty
 from skmde.functions.logarithms import Log, Log1p, LogRatio
-from skmde.functions.powers import Cubic, InversePower, Linear, Power, Quadratic
+from skmde.functions.powers import Cauchy, Cubic, InversePower, Linear, Power, Quadratic
 from skmde.functions.relative_losses import FractionalLoss, SoftFractionalLoss, WeightedSquaredLoss
 from skmde.functions.residual_losses import (
     AbsoluteLoss,
@@ -36,6 +36,7 @@ PENALTIES: dict[str, type[Penalty]] = {
     "log": Log,
     "inverse_power": InversePower,
     "log_ratio": LogRatio,
+    "cauchy": Cauchy,
     "sigmoid": Sigmoid,
     "hinge": Hinge,
     "barrier": Barrier,

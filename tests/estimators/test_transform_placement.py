@@ -11,6 +11,7 @@ from skmde.exceptions import ConvergenceWarning
 from skmde.functions.adapters import CallablePenalty
 from skmde.penalties import (
     Barrier,
+    Cauchy,
     Cubic,
     Hinge,
     Huber,
@@ -29,6 +30,7 @@ PAIRS = [
     (Log1p(), Log()),
     (Log1p(), None),
     (Log1p(2.0), LogRatio()),
+    (Log1p(2.0), Cauchy()),
     (Huber(), InversePower()),
     (Quadratic(), Log(2.0)),
     (Cubic(), Log()),

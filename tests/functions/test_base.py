@@ -25,6 +25,7 @@ from skmde.losses import (
 from skmde.penalties import (
     PENALTIES,
     Barrier,
+    Cauchy,
     Hinge,
     Huber,
     InversePower,
@@ -191,7 +192,7 @@ def test_instances_are_used_as_they_are():
     ("resolve", "given", "error", "message"),
     [
         (resolve_penalty, "log2p", ValueError, r"unknown penalty 'log2p'.*Did you mean 'log1p'\?"),
-        (resolve_penalty, "absolute", ValueError, "known names: barrier, cubic, hinge, huber"),
+        (resolve_penalty, "absolute", ValueError, "known names: barrier, cauchy, cubic, hinge"),
         (resolve_loss, "log1p", ValueError, "unknown loss 'log1p'; known names: absolute, cubic"),
         (
             resolve_penalty,
@@ -237,6 +238,7 @@ BAD_PARAMETERS = [
     (Log(0.0), "Log: exponent must be a finite number above 0; got 0.0."),
     (InversePower(None), "InversePower: exponent must be a finite number above 0; got None."),
     (LogRatio(-2), "LogRatio: exponent must be a finite number above 0; got -2."),
+    (Cauchy(0.0), "Cauchy: scale must be a finite number above 0; got 0.0."),
     (Huber(0.0), "Huber: threshold must be a finite number above 0; got 0.0."),
     (Logistic(-1.0), "Logistic: threshold must be a finite number, at least 0; got -1.0."),
     (Logistic(0.0, 0.0), "Logistic: scale must be a finite number above 0; got 0.0."),

@@ -6,7 +6,7 @@ import mpmath as mp
 import pytest
 import torch
 from exact_derivatives import check, exact
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from labels import label
 
 from skmde.functions import kinds
@@ -15,6 +15,7 @@ from skmde.functions.kinds import D_FLOOR
 from skmde.penalties import (
     PENALTIES,
     Barrier,
+    Cauchy,
     Cubic,
     Hinge,
     Huber,
@@ -56,6 +57,10 @@ def _log_ratio(a):
     return lambda d: mp.log(d**a / (1 + d**a)) if d < 1 else -mp.log1p(d**-a)
 
 
+def _cauchy(s):
+    return lambda d: -1 / (1 + (d / mp.mpf(s)) ** 2)
+
+
 # Every penalty with its formula: one row for each new one.
 CASES = [
     (Linear(), lambda d: d),
@@ -85,6 +90,10 @@ CASES = [
     (LogRatio(), _log_ratio(2)),
     (LogRatio(0.5), _log_ratio(0.5)),
     (LogRatio(3.0), _log_ratio(3)),
+    (Cauchy(), _cauchy(1)),
+    (Cauchy(0.25), _cauchy(0.25)),
+    (Cauchy(1e-12), _cauchy(1e-12)),
+    (Cauchy(1e12), _cauchy(1e12)),
     (Sigmoid(), _sigmoid(1, 1)),
     (Sigmoid(0.5, 4.0), _sigmoid(0.5, 4)),
     (Hinge(), lambda d: max(0, d - mp.mpf("0.5"))),
@@ -214,6 +223,8 @@ AT_ZERO = [
     (InversePower(), -1e7, 1e21, -2e21),
     (InversePower(3.0), -1e21, 3e35, -12e35),
     (LogRatio(), -14 * math.log(10), 2e14, -2e14),
+    (Cauchy(), -1.0, 2.0, 2.0),
+    (Cauchy(0.5), -1.0, 8.0, 8.0),
     (Sigmoid(0.0, 1.0), 0.5, 0.25e7, 0.0),
     (Hinge(), 0.0, 0.0, 0.0),
     (Hinge(1.0, 3.0), 2.0, 1e7, 0.0),
@@ -262,6 +273,8 @@ GOLDEN = [
     (InversePower(), 4.0, -0.25),
     (LogRatio(), 1.0, -math.log(2)),
     (LogRatio(), 2.0, math.log(0.8)),
+    (Cauchy(), 1.0, -0.5),
+    (Cauchy(2.0), 4.0, -0.2),
     (Sigmoid(), 1.0, 0.5),
     (Sigmoid(1.0, 2.0), 1 + math.log(3) / 2, 0.75),
     (Hinge(), 2.0, 1.5),
@@ -282,6 +295,7 @@ def test_defaults_are_the_documented_ones():
     assert Log() == Log(exponent=1.0)
     assert InversePower() == InversePower(exponent=1.0)
     assert LogRatio() == LogRatio(exponent=2.0)
+    assert Cauchy() == Cauchy(scale=1.0)
     assert Sigmoid() == Sigmoid(threshold=1.0, scale=1.0)
     assert Hinge() == Hinge(threshold=1.0, margin=None)
 
@@ -309,11 +323,26 @@ def test_any_exponent_is_finite_in_float32(exponent, distance, penalty):
         assert getattr(penalty(exponent), name)(d).isfinite().all()
 
 
+@given(st.floats(-60, 60), st.floats(-45, 20))
+@example(-30, -10)  # the slope fits, but not the square of d / scale
+def test_any_scale_is_finite_in_float32_and_differs_from_float64_by_rounding(scale, distance):
+    single = torch.tensor([0.0, 10**distance], dtype=torch.float32)
+    penalty, limit = Cauchy(10**scale), torch.finfo(torch.float32).max
+    for name in ("value", "slope", "curvature"):
+        got = getattr(penalty, name)(single)
+        assert got.isfinite().all()
+        if abs(scale) < 37:
+            want = getattr(penalty, name)(single.double())
+            allowed = _scaled(penalty, single.double()) if name == "curvature" else 0.0
+            check(got, want.clamp(-limit, limit), relative=1e-5, scale=allowed, what=name)
+
+
 def test_huge_results_are_clamped_and_not_infinite():
     d = torch.tensor([1e20], dtype=torch.float32)
     assert Cubic().value(d).item() == torch.finfo(torch.float32).max
     assert Huber(1e30).value(d).item() == torch.finfo(torch.float32).max
     assert InversePower(8.0).value(0 * d).item() == -torch.finfo(torch.float32).max
+    assert Cauchy(1e-30).slope(0 * d).item() == torch.finfo(torch.float32).max
     minus_two = torch.tensor([-2.0])
     assert Cubic().weighted_value(d, minus_two).item() == -torch.finfo(torch.float32).max
 
@@ -328,7 +357,8 @@ def test_huge_weights_are_finite(penalty):
 
 def test_nan_is_not_hidden():
     nan = torch.tensor([math.nan])
-    assert all(p.value(nan).isnan().all() for p in (Linear(), Cubic(), Log1p(), Log(), Sigmoid()))
+    for penalty in (Linear(), Cubic(), Log1p(), Log(), Sigmoid(), Cauchy()):
+        assert penalty.value(nan).isnan().all()
 
 
 @pytest.mark.parametrize(
@@ -398,6 +428,7 @@ def test_kernel_parameters():
         "log": (7, 1.0, 0.0),
         "inverse_power": (8, 1.0, 0.0),
         "log_ratio": (9, 2.0, 0.0),
+        "cauchy": (13, 1.0, 0.0),
         "sigmoid": (10, 1.0, 1.0),
         "hinge": (11, 1.0, 0.5),
     }

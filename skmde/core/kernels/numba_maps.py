@@ -24,6 +24,7 @@ from skmde.core.kernels.numba_losses import (
 )
 from skmde.core.kernels.numba_penalties import (
     map_barrier,
+    map_cauchy,
     map_hinge,
     map_huber,
     map_inverse_power,
@@ -42,6 +43,7 @@ _LINEAR, _QUADRATIC, _CUBIC, _POWER = kinds.LINEAR, kinds.QUADRATIC, kinds.CUBIC
 _HUBER, _LOGISTIC, _LOG1P, _LOG = kinds.HUBER, kinds.LOGISTIC, kinds.LOG1P, kinds.LOG
 _INVERSE_POWER, _LOG_RATIO = kinds.INVERSE_POWER, kinds.LOG_RATIO
 _SIGMOID, _HINGE, _BARRIER = kinds.SIGMOID, kinds.HINGE, kinds.BARRIER
+_CAUCHY = kinds.CAUCHY
 _SQUARED, _WEIGHTED_SQUARED = kinds.SQUARED, kinds.WEIGHTED_SQUARED
 _HUBER_LOSS, _ABSOLUTE = kinds.HUBER_LOSS, kinds.ABSOLUTE
 _LOGISTIC_LOSS, _FRACTIONAL = kinds.LOGISTIC_LOSS, kinds.FRACTIONAL
@@ -130,6 +132,8 @@ def evaluate(
         map_log_ratio(a, d, D, value, slope)
     elif kind == _SIGMOID:
         map_sigmoid(a, b, d, D, value, slope)
+    elif kind == _CAUCHY:
+        map_cauchy(a, d, value, slope)
     elif kind == _SQUARED:
         map_squared(d, D, delta, value, slope)
     elif kind == _WEIGHTED_SQUARED:
@@ -151,6 +155,7 @@ def evaluate(
         or kind == _POWER
         or kind == _INVERSE_POWER
         or kind == _LOG_RATIO
+        or kind == _CAUCHY
         or kind == _WEIGHTED_SQUARED
         or kind == _FRACTIONAL
         or kind == _SOFT_FRACTIONAL

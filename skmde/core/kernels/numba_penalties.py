@@ -18,7 +18,7 @@ from skmde.functions import kinds
 _QUADRATIC, _CUBIC, _POWER = kinds.QUADRATIC, kinds.CUBIC, kinds.POWER
 _HUBER, _LOGISTIC, _LOG1P, _LOG = kinds.HUBER, kinds.LOGISTIC, kinds.LOG1P, kinds.LOG
 _INVERSE_POWER, _LOG_RATIO = kinds.INVERSE_POWER, kinds.LOG_RATIO
-_SIGMOID, _BARRIER = kinds.SIGMOID, kinds.BARRIER
+_SIGMOID, _BARRIER, _CAUCHY = kinds.SIGMOID, kinds.BARRIER, kinds.CAUCHY
 _FLOOR = kinds.D_FLOOR
 
 
@@ -165,6 +165,26 @@ def map_barrier(a: Any, w: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
 
 
 @jit(fastmath=CONTRACT)
+def _cauchy_scale(a: Any, d: Any) -> Any:
+    """The scale. It must not become 0 in the dtype of d, because 0 / 0 is NaN."""
+    return max(a, d.dtype.type(np.finfo(d.dtype).tiny))
+
+
+@jit(fastmath=CONTRACT)
+def map_cauchy(a: Any, d: Any, value: Any, slope: Any) -> None:
+    one, two, a = d.dtype.type(1), d.dtype.type(2), _cauchy_scale(a, d)
+    for k in range(d.shape[0]):
+        far = d[k] > a
+        large = d[k] if far else a
+        r = (a if far else d[k]) / large
+        inverse = one / (one + r * r)
+        value[k] = -(r * r if far else one) * inverse
+        # the square is taken last, so that it underflows or overflows only if the slope does
+        root = (r if far else one) * inverse / large
+        slope[k] = two * root * root
+
+
+@jit(fastmath=CONTRACT)
 def _log_curvature(a: Any, w: Any, D: Any, slope: Any, curvature: Any) -> None:
     one, most = D.dtype.type(1), D.dtype.type(1000)  # for larger powers, the slope is 0
     powers(D, a, curvature)
@@ -191,6 +211,16 @@ def _sigmoid_curvature(a: Any, b: Any, d: Any, D: Any, slope: Any, curvature: An
         e = expm1(-abs(u))
         tanh = e / (two + e)  # tanh(-|u| / 2)
         curvature[k] = b * (slope[k] * D[k]) * (tanh if u > zero else -tanh)
+
+
+@jit(fastmath=CONTRACT)
+def _cauchy_curvature(a: Any, d: Any, slope: Any, curvature: Any) -> None:
+    one, three, a = d.dtype.type(1), d.dtype.type(3), _cauchy_scale(a, d)
+    for k in range(d.shape[0]):
+        far = d[k] > a
+        r = (a if far else d[k]) / (d[k] if far else a)
+        z = r * r
+        curvature[k] = slope[k] * ((z - three if far else one - three * z) / (one + z))
 
 
 @jit(fastmath=CONTRACT)
@@ -229,5 +259,7 @@ def penalty_curvature(
         for k in range(d.shape[0]):
             g = max(d[k] - a, d.dtype.type(_FLOOR))
             curvature[k] = one / g / g  # the weighted term is linear in d, so it adds nothing
+    elif kind == _CAUCHY:
+        _cauchy_curvature(a, d, slope, curvature)
     else:  # linear, hinge
         curvature[:] = 0.0

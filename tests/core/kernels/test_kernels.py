@@ -102,6 +102,8 @@ EXTREME = [
     penalties.InversePower(8.0),
     penalties.LogRatio(0.02),
     penalties.LogRatio(30.0),
+    penalties.Cauchy(1e-6),
+    penalties.Cauchy(1e6),
     penalties.Sigmoid(1.0, 1e5),
     penalties.Sigmoid(1e4, 1e-3),
     penalties.Barrier(0.0),
@@ -187,6 +189,21 @@ def test_curvature_equals_that_of_the_torch_function(function, dtype):
     k = np.flatnonzero(compared & ~(np.abs(got - want) <= allowed))[:1]
     assert k.size == 0, (d[k], delta[k], w[k], got[k], want[k])
     assert np.isfinite(got).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e-12, 1e12, 1e30])
+def test_a_scale_may_be_so_large_or_small_that_its_square_overflows(scale, dtype):
+    info = np.finfo(dtype)
+    d, d2, delta, _ = grid(dtype, False)
+    value, slope, curvature = expansion(penalties.Cauchy(scale), d2, delta, np.ones_like(d))
+    function = penalties.Cauchy(max(scale, float(info.tiny)))
+    exact = torch.from_numpy(d.astype(np.float64))
+    for name, got in (("value", value), ("slope", slope), ("curvature", curvature)):
+        want = getattr(function, name)(exact).numpy().clip(-float(info.max), float(info.max))
+        cancelled = slope if name == "curvature" else 0.0
+        allowed = 20 * info.eps * np.abs(want) + 20 * info.eps * cancelled + info.tiny
+        assert (np.abs(got - want) <= allowed).all(), name
 
 
 def test_a_pair_without_weight_has_no_curvature_whatever_the_function():
@@ -414,7 +431,8 @@ def test_coincident_items_exert_no_force_on_each_other(m):
 def test_steep_slopes_between_coincident_items_are_clamped():
     X = np.zeros((2, 2), np.float32)
     i, j = np.array([0], np.int32), np.array([1], np.int32)
-    for function in (penalties.InversePower(8.0), losses.FractionalLoss()):
+    steep = penalties.InversePower(8.0), penalties.Cauchy(1e-30), losses.FractionalLoss()
+    for function in steep:
         kind, a, b = function.kernel_parameters()
         for weight in (1.0, 1e6, 0.0):
             w, t = np.full(1, weight, np.float32), np.full(1, 1e-12, np.float32)

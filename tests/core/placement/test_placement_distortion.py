@@ -13,6 +13,7 @@ from skmde.functions.registry import NAMED_LOSSES, resolve_loss
 from skmde.losses import LOSSES, HuberLoss, PowerLoss, SoftFractionalLoss
 from skmde.penalties import (
     Barrier,
+    Cauchy,
     Cubic,
     Hinge,
     Huber,
@@ -40,7 +41,10 @@ ATTRACTIVE = [
     Barrier(0.01),
     CallablePenalty(lambda d: torch.log1p(d * d)),
 ]
-REPULSIVE = [Log(), Log(2.0), InversePower(), LogRatio(), Linear(), Hinge(), Power(1.7)]
+REPULSIVE = [
+    *(Log(), Log(2.0), InversePower(), LogRatio(), Cauchy(), Cauchy(0.3)),
+    *(Linear(), Hinge(), Power(1.7)),
+]
 
 
 def problem(attractive, repulsive, m, q=6, k=9, R=11, n=40, seed=0):
@@ -131,6 +135,7 @@ def expansions(distortion, points, rows):
     "penalty",
     [
         *(Power(1.7), Logistic(), Log1p(), Log(), Log(2.5), LogRatio(), Sigmoid(), Huber()),
+        Cauchy(),
         CallablePenalty(lambda d: torch.nn.functional.softplus(d) ** 1.3),
     ],
     ids=label,
