@@ -27,6 +27,8 @@ _CLASSES = {
     "estimators.pairs.matrix_distances": "MatrixDistances",
     "estimators.pairs.neighbors": "NeighborPairs",
     "estimators.pairs.path_distances": "GraphDistances NeighborPaths",
+    "estimators.pairs.repulsion": "RepulsiveSamples",
+    "estimators.pairs.repulsion_rule": "RepulsionRule",
     "estimators.pairs.row_distances": "RowDistances",
     "estimators.samples.counted": "PositiveWeightSamples",
     "estimators.spectral.gram": "AllPaths DistanceProblem KernelProblem",

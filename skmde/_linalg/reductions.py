@@ -140,3 +140,25 @@ def column_means(a: torch.Tensor) -> torch.Tensor:
     if is_cpu(a):
         return torch.from_numpy(_column_sums(_matrix(a)) / max(a.shape[0], 1))
     return a.mean(dim=0, dtype=torch.float64)
+
+
+@jit(fastmath=CONTRACT)
+def _shorten_rows(a: Any, longest: float, out: Any) -> None:
+    for r in range(a.shape[0]):
+        squares = 0.0
+        for c in range(a.shape[1]):
+            squares += np.float64(a[r, c]) ** 2
+        length = np.sqrt(squares)
+        factor = out.dtype.type(longest / length if length > longest else 1.0)
+        for c in range(a.shape[1]):
+            out[r, c] = factor * a[r, c]
+
+
+def shorten_rows(a: torch.Tensor, longest: float) -> torch.Tensor:
+    """A copy of ``a`` whose rows have at most the Euclidean length `longest`."""
+    if is_cpu(a):
+        out = torch.empty_like(a)
+        _shorten_rows(_matrix(a), longest, _matrix(out))
+        return out
+    lengths = torch.linalg.vector_norm(a, dim=1, keepdim=True)
+    return a * (longest / lengths).clamp(max=1.0)

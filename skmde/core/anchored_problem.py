@@ -30,9 +30,11 @@ from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.scaling import root_mean_square
 from skmde._utils.threads import count_threads
 from skmde.constraints import Anchored
-from skmde.core.kernels.backend import choose_backend
+from skmde.core.kernels.backend import Backend, choose_backend
+from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.objectives.edges import EdgeList
+from skmde.core.objectives.repulsion import Repulsion, energy_sums
 from skmde.core.objectives.rescaled import Rescaled
 from skmde.core.objectives.total import Total
 from skmde.core.solvers.base import solve
@@ -126,6 +128,12 @@ class AnchoredProblem:
         Indices of the anchored items, and their coordinates.
     anchor_weight : float or None
         Weight of the pulls of soft anchors; None for fixed anchors.
+    repulsive_weight : float, optional
+        Weight of the repulsion of all pairs under the second penalty, besides the edges. Pairs of
+        two fixed anchors repel, too, which adds a constant to the value. None means that only
+        edges repel.
+    item_weights : ndarray of shape (n_items,), optional
+        Factors of the items in that repulsion; None means 1.
     device : torch.device
     n_jobs : int or None
 
@@ -146,9 +154,12 @@ class AnchoredProblem:
         anchors: np.ndarray,
         values: np.ndarray,
         anchor_weight: float | None = None,
+        repulsive_weight: float | None = None,
+        item_weights: np.ndarray | None = None,
         device: torch.device,
         n_jobs: int | None,
     ) -> None:
+        self._repulsive_weight, self._item_weights = repulsive_weight, item_weights
         self.n_items, self.functions = n_items, functions
         self.anchors, self.values = anchors, values
         self._anchor_weight = anchor_weight
@@ -215,6 +226,8 @@ class AnchoredProblem:
         if len(self.edges) == 0:
             return True
         if isinstance(self.functions, Loss):
+            return False
+        if self._repulsive_weight is not None:
             return False
         attract, repel = self.functions
         return type(attract) is Quadratic and (repel is None or not (self.weights < 0).any())
@@ -369,6 +382,8 @@ class AnchoredProblem:
     @property
     def _attracts_only(self) -> bool:
         """Whether the functions are penalties, and no pair repels."""
+        if self._repulsive_weight is not None:
+            return False
         return isinstance(self.functions, tuple) and not (self.weights < 0).any()
 
     def _stiffness(self) -> np.ndarray:
@@ -424,7 +439,25 @@ class AnchoredProblem:
             )
             edges = edges.joined(pulls)
         m, backend = self.values.shape[1], choose_backend(self._device, count_threads(self._n_jobs))
-        return Total([EdgeTerm(edges, self._n_all, m, dtype=dtype, backend=backend)], backend)
+        terms: list[Term] = [EdgeTerm(edges, self._n_all, m, dtype=dtype, backend=backend)]
+        if self._repulsive_weight is not None:
+            terms.append(self._repulsion(functions, len(edges), m, dtype, backend))
+        return Total(terms, backend)
+
+    def _repulsion(
+        self, functions: Functions, n_edges: int, m: int, dtype: torch.dtype, backend: Backend
+    ) -> Term:
+        """Repulsion of all pairs of items; targets of pulls do not repel."""
+        assert isinstance(functions, tuple) and functions[1] is not None
+        assert self._repulsive_weight is not None
+        s = np.zeros(self._n_all)
+        s[: self.n_items] = 1.0 if self._item_weights is None else self._item_weights
+        plain = self._item_weights is None and self._n_all == self.n_items
+        weights = None if plain else torch.from_numpy(s).to(self._device)
+        sums = energy_sums(
+            functions[1], weights, self._n_all, m, dtype=dtype, backend=backend, accuracy="fast"
+        )
+        return Repulsion(sums, self._repulsive_weight / n_edges)
 
     def _evaluate(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         """Average distortion and its gradient at X, in float64; zeros if there are no pairs."""

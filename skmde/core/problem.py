@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,15 +25,29 @@ from skmde._utils.threads import count_threads
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
+from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
 from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import Edges, EdgeTerm, distances, distortions
 from skmde.core.objectives.edges import Distortion, EdgeList
+from skmde.core.objectives.repulsion import (
+    NormalizedRepulsion,
+    Repulsion,
+    RepulsiveTerm,
+    energy_sums,
+)
 from skmde.core.objectives.total import Total
-from skmde.core.solvers.base import solve
+from skmde.core.solvers.base import Solver, solve
+from skmde.core.solvers.in_turn import InTurn
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState
+from skmde.core.solvers.rising_repulsion import RisingRepulsion
 from skmde.functions.base import Penalty
 from skmde.functions.registry import resolve_loss, resolve_penalty
+
+# Longest step of an item under the repulsion of all pairs, relative to the unit of the penalties.
+# Longer steps of the quasi-Newton method throw items far out.
+_MAX_STEP = 2.0
+_MIN_DECREASE = 1e-4  # of the value, at which a solve with repulsion of all pairs stops
 
 
 class MDE:
@@ -62,6 +77,18 @@ class MDE:
         Weight of each edge, which multiplies its penalty or loss; 1 if None.
     deviations : array-like of shape (p,), default=None
         Original distance of each edge, at least 0. The embedding will have the same units.
+    repulsion : {"all", "normalized"} or None, default=None
+        Repulsion of all pairs of items under the second of two penalties, besides the edges.
+        "all" adds :math:`-\frac{\rho}{p} \sum_{i < j} s_i s_j\, p(d_{ij})` with the weight
+        :math:`\rho` = `repulsive_weight` and the items' factors s. "normalized" adds the logarithm
+        of the sum, as in t-SNE: the weight adapts to the embedding, and `repulsive_weight` is
+        one over t-SNE's exaggeration. With None, only edges repel.
+    repulsive_weight : float, default=1.0
+        Weight of the repulsion of all pairs.
+    item_weights : array-like of shape (n_items,), default=None
+        Factor of each item in the repulsion of all pairs; 1 if None.
+    accuracy : {"fast", "precise"}, default="fast"
+        Accuracy of the sums over all pairs of more than 2,500 items; see Notes.
     device : None, str or torch.device, default=None
         None is the CPU; "auto" takes a GPU if there is one.
     n_jobs : int, default=None
@@ -116,6 +143,10 @@ class MDE:
         *,
         weights: Any = None,
         deviations: Any = None,
+        repulsion: str | None = None,
+        repulsive_weight: float = 1.0,
+        item_weights: Any = None,
+        accuracy: str = "fast",
         device: str | torch.device | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -138,6 +169,10 @@ class MDE:
             dtype=_common_dtype(weights, deviations),
             device=self.device,
         )
+        self.repulsion, self.accuracy = repulsion, accuracy
+        self.repulsive_weight = repulsive_weight
+        self.item_weights = self._checked_item_weights(item_weights)
+        self._repulsive_penalty = self._checked_repulsion(distortion)
         self.X: torch.Tensor | None = None
         self.value: float | None = None
         self.residual_norm: float | None = None
@@ -233,7 +268,7 @@ class MDE:
         with cpu_by_default():
             start = self._starting_point(X, random_state)
             result = solve(
-                LBFGS(tol, max_iter, memory_size, snapshot_every=snapshot_every),
+                self._solver(tol, max_iter, memory_size, snapshot_every),
                 self._objective(start.dtype),
                 self.constraint,
                 start,
@@ -248,9 +283,73 @@ class MDE:
     def _backend(self) -> Backend:
         return choose_backend(self.device, count_threads(self.n_jobs))
 
+    def _solver(
+        self, tol: float, max_iter: int, memory_size: int, snapshot_every: int | None
+    ) -> Solver:
+        lbfgs = LBFGS(tol, max_iter, memory_size, snapshot_every=snapshot_every)
+        if self.repulsion is None:
+            return lbfgs
+        lbfgs = replace(lbfgs, max_step=_MAX_STEP, min_decrease=_MIN_DECREASE)
+        if self.constraint.fixes_unit:
+            return lbfgs
+        warm_start = RisingRepulsion()
+        n_warm = min(warm_start.max_iter, 2 * max_iter // 3)
+        return InTurn([replace(warm_start, max_iter=n_warm), lbfgs], max_iter)
+
     def _objective(self, dtype: torch.dtype) -> Total:
         backend = self._backend
-        return Total([self._pair_term(self._edges, dtype, backend)], backend)
+        pairs = self._pair_term(self._edges, dtype, backend)
+        if self._repulsive_penalty is None:
+            return Total([pairs], backend)
+        weights = self._edges.weights
+        mean_weight = float(weights.clamp(min=0).double().sum()) / len(weights)
+        factor = self.repulsive_weight / len(weights)
+        kind: type[RepulsiveTerm] = Repulsion
+        if self.repulsion == "normalized":
+            kind, factor = NormalizedRepulsion, self.repulsive_weight * mean_weight
+        sums = energy_sums(
+            self._repulsive_penalty,
+            self.item_weights,
+            self.n_items,
+            self.n_components,
+            dtype=dtype,
+            backend=backend,
+            accuracy=self.accuracy,
+        )
+        repulsion = kind(sums, factor)
+        return AttractionRepulsion(pairs, repulsion, len(weights), mean_weight, backend)
+
+    def _checked_item_weights(self, item_weights: Any) -> torch.Tensor | None:
+        if item_weights is None:
+            return None
+        weights = np.asarray(item_weights, dtype=np.float64)
+        if weights.shape != (self.n_items,) or not (np.isfinite(weights) & (weights >= 0)).all():
+            raise ValueError(
+                f"item_weights must hold a finite number, at least 0, for each of the "
+                f"{self.n_items} items; got an array of shape {weights.shape}."
+            )
+        return torch.tensor(weights, device=self.device)
+
+    def _checked_repulsion(self, distortion: Any) -> Penalty | None:
+        """The penalty of the repulsion of all pairs, or None; checks the parameters."""
+        if self.repulsion is None:
+            return None
+        if self.repulsion not in ("all", "normalized"):
+            raise ValueError(
+                f"repulsion must be 'all', 'normalized' or None; got {self.repulsion!r}."
+            )
+        if not isinstance(distortion, tuple) or distortion[1] is None:
+            raise ValueError(
+                f"repulsion={self.repulsion!r} needs a pair (attractive, repulsive) of penalties; "
+                f"got {distortion!r}."
+            )
+        penalty = resolve_penalty(distortion[1])
+        if not self._backend.supports(penalty) and self._backend.device.type == "cpu":
+            raise ValueError(
+                f"repulsion={self.repulsion!r} sums over all pairs of items in compiled code, so "
+                f"its penalty must be a built-in one; got {penalty!r}."
+            )
+        return penalty
 
     def _pair_term(self, edges: Edges, dtype: torch.dtype, backend: Backend) -> Term:
         edges = edges.to(dtype=dtype)
@@ -260,6 +359,25 @@ class MDE:
             if term is not None:
                 return term
         return EdgeTerm(edges, self.n_items, m, dtype=dtype, backend=backend)
+
+    def effective_repulsive_weight(self) -> float:
+        """Weight of the repulsion of all pairs that has the same gradient at the embedding.
+
+        It is `repulsive_weight` for ``repulsion="all"``. For "normalized", it depends on the
+        embedding.
+
+        Raises
+        ------
+        ValueError
+            If not all pairs repel, or if there is no embedding yet.
+        """
+        if self._repulsive_penalty is None:
+            raise ValueError("repulsion is None: there is no repulsion of all pairs.")
+        embedding = self._embedding(None)
+        objective = self._objective(embedding.dtype)
+        assert isinstance(objective, AttractionRepulsion)
+        energy, _ = objective.repulsion.energy(embedding)
+        return objective.repulsion.slope(energy) * len(self._edges)
 
     def _starting_point(self, X: Any, random_state: Any) -> torch.Tensor:
         if X is None:

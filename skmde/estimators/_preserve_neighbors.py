@@ -40,57 +40,80 @@ from skmde.estimators.base.typing import (
     RandomState,
 )
 from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors
-from skmde.estimators.pairs.repulsion import signed_pairs
+from skmde.estimators.pairs.repulsion import RepulsiveSamples, crowded_pairs, signed_pairs
+from skmde.estimators.pairs.repulsion_rule import repulsion_rule
 from skmde.estimators.samples.counted import PositiveWeightSamples
 from skmde.estimators.samples.supervision import target_pairs, with_targets
 from skmde.estimators.starts.neighbors import (
     given_start,
+    isomap_start,
     pca_start,
     quadratic_start,
     random_start,
     separate_coincident,
 )
 from skmde.functions.base import Penalty
-from skmde.functions.registry import PENALTIES, resolve_penalty
+from skmde.functions.registry import PENALTIES
 from skmde.preprocessing.neighbors.known_rows import with_twins
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
-# Number of training items that repel an unseen one: a compromise of accuracy and speed.
-_N_REPULSIVE = 128
+# Weight of repulsive pairs where all samples of a group are neighbours of each other: twice that of
+# the attraction, so that two of them would be at distance 1.
+_CROWDED = 4.0
+# Data whose intrinsic dimension exceeds that of the embedding by less than this are unrolled.
+_FLAT = 0.5
 
 
 class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     r"""Minimum-distortion embedding that keeps nearest neighbours together.
 
-    Pairs of nearest neighbours attract each other. Pairs sampled from the other pairs repel each
-    other. The embedding minimises the average distortion
+    The p pairs of nearest neighbours attract each other, and all pairs of samples repel each other.
+    The embedding minimises the average distortion
 
-    .. math:: \frac{1}{p} \sum_{(i, j)} w_{ij}\, p_{ij}(\|x_i - x_j\|)
+    .. math:: \frac{1}{p} \Big[ \sum_{\text{neighbours}} w_{ij}\, p_a(\|x_i - x_j\|)
+        - \rho \sum_{i < j} p_r(\|x_i - x_j\|) \Big]
 
-    where :math:`p_{ij}` is the attractive or repulsive penalty. The weight of a pair is 2 if each
-    is a neighbour of the other, 1 if only one is a neighbour of the other, and -1 if the pair
-    repels. t-SNE, UMAP, LargeVis and Laplacian eigenmaps are related methods with other penalties,
-    weights or constraints.
+    with an attractive and a repulsive penalty. By default these are :math:`\log(1 + d^2)` and
+    :math:`-1 / (1 + d^2)`. The weight of a pair is 2 if each is a neighbour of the other, and 1 if
+    only one is a neighbour of the other. The weight :math:`\rho` of the repulsion sets how much
+    room the map takes: see `repulsive_weight`. t-SNE, UMAP, LargeVis and Laplacian eigenmaps are
+    related methods with other penalties, weights or constraints.
 
     Parameters
     ----------
     n_components : int, default=2
         Dimension of the embedding. It must be less than the number of samples, or 2.
     n_neighbors : int, default=None
-        Number of neighbours of each sample. None chooses the number that gives about 1% of all
-        pairs, at least 5 and at most 15. With a precomputed sparse graph, None uses all stored
-        entries; with `max_distance`, all samples within that distance.
-    attractive_penalty : str, Penalty or callable, default="log1p"
+        Number of neighbours of each sample. None means 15, but a tenth of the number of samples
+        for fewer than 150 samples, and at least 5. With a precomputed sparse graph, None uses all
+        stored entries; with `max_distance`, all samples within that distance.
+    attractive_penalty : str, Penalty or callable, default="auto"
         Penalty of pairs of neighbours: a name, an object such as ``Log1p(2.0)``, or a function
-        that takes a torch tensor of distances. See :mod:`skmde.penalties`.
-    repulsive_penalty : str, Penalty, callable or None, default="log"
-        Penalty of the pairs that repel each other. With None no pairs repel; the constraint must
-        then prevent a collapse to one point, and defaults to "standardized".
+        that takes a torch tensor of distances. See :mod:`skmde.penalties`. "auto" means
+        ``Log1p(2.0)``, or ``Log1p(1.5)`` if repulsive pairs are sampled.
+    repulsive_penalty : str, Penalty, callable or None, default="auto"
+        Penalty of the pairs that repel each other. "auto" means ``Cauchy()``, or ``Log()`` if
+        repulsive pairs are sampled. With None no pairs repel; the constraint must then prevent a
+        collapse to one point, and defaults to "standardized".
+    repulsion : {"auto", "all", "normalized", "sampled"}, default="auto"
+        Pairs that repel. "all": all pairs of samples, with the same weight. "normalized": all
+        pairs, with a weight that adapts to the embedding as in t-SNE; the second term of the
+        average distortion is then :math:`\rho W \log(-2 \sum_{i < j} p_r)`, where W is the sum of
+        the weights of neighbours. "sampled": a random sample of pairs that are not neighbours.
+        "auto" means "all", but "sampled" for more than two components, for a standardized
+        embedding, if `repulsive_fraction` is given, and for a repulsive penalty other than
+        ``Cauchy``.
+    repulsive_weight : float, default=None
+        Weight of a pair that repels. It moves the map along a spectrum: at 0.01 shapes stay whole,
+        at 0.1 the map is like that of UMAP, at 1 like that of t-SNE, which keeps most neighbours.
+        None means 1 for data of high intrinsic dimension, and less for data whose
+        dimension is near `n_components`, down to 0.005: they fit into the embedding, and more
+        repulsion would tear them apart. It means 1 for "normalized" and "sampled".
     repulsive_fraction : float, default=None
-        Number of repulsive pairs, as a multiple of the number of pairs of neighbours. None
-        means 1, or 0.5 for a standardized embedding. The pairs are sampled without replacement from
-        the pairs that are not neighbours; if there are too few of these, all of them repel. If
-        nearly all pairs are neighbours, neighbours repel, too.
+        For ``repulsion="sampled"``: number of repulsive pairs, as a multiple of the number of
+        pairs of neighbours. None means 1, or 0.5 for a standardized embedding. The pairs are
+        sampled without replacement from the pairs that are not neighbours; if there are too few of
+        these, all of them repel. If nearly all pairs are neighbours, neighbours repel, too.
     constraint : {"centered", "standardized"}, Constraint or None, default=None
         "centered": mean zero. "standardized": mean zero and unit covariance. None means
         "centered", or "standardized" if there is no repulsive penalty.
@@ -113,8 +136,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         it uses faiss, if faiss is installed and the metric is Euclidean, cosine or correlation;
         else pynndescent, which needs half a minute to compile. "torch" compares all pairs on
         `device`.
-    init : {"quadratic", "pca", "random"} or array, default="quadratic"
-        Starting point. "quadratic" is the spectral embedding of the neighbour graph. An array has
+    init : {"auto", "quadratic", "pca", "isomap", "random"} or array, default="auto"
+        Starting point. "quadratic" is the spectral embedding of the neighbour graph; "pca" keeps
+        the large distances of the data, and "isomap" the path lengths in the neighbour graph.
+        "auto" means "isomap" for data whose intrinsic dimension is that of the embedding, else
+        "pca"; but "quadratic" for precomputed distances and for sampled repulsion. An array has
         shape (n_samples, n_components). For a centered or standardized embedding the mean of the
         array is subtracted; if its root mean square is then below 1e-4 or above 1e4, where
         penalties are flat, it is scaled to 1.
@@ -146,11 +172,13 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     graph_ : csr_array of shape (n_samples, n_samples)
         Symmetric graph of neighbours. The weight is 2 if each is a neighbour of the other, else 1.
     edges_ : ndarray of shape (n_edges, 2)
-        Pairs of the solved problem, the attractive ones first.
+        Pairs of neighbours, followed by the sampled pairs that repel, if there are any.
     weights_ : ndarray of shape (n_edges,)
         Weights of the pairs; negative for repulsive pairs.
+    repulsive_weight_ : float
+        Weight of the repulsion: `repulsive_weight`, or what was chosen in its place.
     distortion_ : float
-        Average distortion of the embedding.
+        Average distortion of the embedding, with the repulsion of all pairs.
     residual_norm_ : float
         Frobenius norm of the projected gradient.
     n_iter_ : int
@@ -194,8 +222,10 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-        "attractive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable],
-        "repulsive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable, None],
+        "attractive_penalty": [StrOptions({"auto", *PENALTIES}), Penalty, callable],
+        "repulsive_penalty": [StrOptions({"auto", *PENALTIES}), Penalty, callable, None],
+        "repulsion": [StrOptions({"auto", "all", "normalized", "sampled"})],
+        "repulsive_weight": [Interval(Real, 0, 1e30, closed="both"), None],
         "repulsive_fraction": [Interval(Real, 0, 1e30, closed="right"), None],
         "constraint": [StrOptions({"centered", "standardized"}), Constraint, type, None],
         "metric": [str, callable],
@@ -203,7 +233,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         "max_distance": [Interval(Real, 0, None, closed="neither"), None],
         "target_weight": [Interval(Real, 0, 1e30, closed="both")],
         "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
-        "init": [StrOptions({"quadratic", "pca", "random"}), "array-like", torch.Tensor],
+        "init": [
+            StrOptions({"auto", "quadratic", "pca", "isomap", "random"}),
+            "array-like",
+            torch.Tensor,
+        ],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "memory_size": [Interval(Integral, 1, None, closed="left")],
@@ -220,8 +254,10 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         n_components: int = 2,
         *,
         n_neighbors: int | None = None,
-        attractive_penalty: PenaltyLike = "log1p",
-        repulsive_penalty: PenaltyLike | None = "log",
+        attractive_penalty: PenaltyLike = "auto",
+        repulsive_penalty: PenaltyLike | None = "auto",
+        repulsion: str = "auto",
+        repulsive_weight: float | None = None,
         repulsive_fraction: float | None = None,
         constraint: str | Constraint | None = None,
         metric: Metric = "euclidean",
@@ -229,7 +265,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         max_distance: float | None = None,
         target_weight: float = 0.0,
         neighbors_algorithm: str = "auto",
-        init: Data = "quadratic",
+        init: Data = "auto",
         max_iter: int = 300,
         tol: float = 1e-5,
         memory_size: int = 10,
@@ -243,6 +279,8 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         self.n_neighbors = n_neighbors
         self.attractive_penalty = attractive_penalty
         self.repulsive_penalty = repulsive_penalty
+        self.repulsion = repulsion
+        self.repulsive_weight = repulsive_weight
         self.repulsive_fraction = repulsive_fraction
         self.constraint = constraint
         self.metric = metric
@@ -304,9 +342,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         random_state = self._random_state()
         device = resolve_device(self.device)
         self._check_parameters()
-        penalties, constraint, fraction = self._problem_parts()
-        # Copies for transform: a later change of the parameters must not affect them.
-        self._penalties, self._fraction = tuple(map(copy.copy, penalties)), fraction
+        rule, constraint = self._problem_parts()
+        # A copy for transform: a later change of the penalties must not affect it.
+        self._rule = copy.deepcopy(rule)
         with stage("neighbors"):
             given = self._checked_input(X)
             self._check_size(count_rows(given), constraint)
@@ -317,23 +355,29 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             constraint = counted.constraint(constraint)
             neighbors = self._find_neighbors(X, random_state, device)
         self._check_size(counted.n_items, constraint)
+        self.repulsive_weight_ = rule.weight_for(neighbors.dimension(), self.n_components)
         with stage("edges"):
             edges, weights, attraction = self._pairs(neighbors.pairs(), y, counted, random_state)
+        self._counted = counted
         with stage("init"):
-            start = self._starting_point(X, attraction, constraint, random_state, counted)
-        self._store_fit(counted, neighbors, edges, weights, random_state)
+            start = self._starting_point(X, neighbors, attraction, constraint, random_state)
+        self._store_fit(counted, neighbors, edges, weights)
         with stage("solve"):
             problem = MDE(
                 counted.n_items,
                 self.n_components,
                 edges,
-                penalties,
+                rule.penalties,
                 constraint,
                 weights=weights,
+                repulsion=rule.kind if rule.sums_all else None,
+                repulsive_weight=self.repulsive_weight_,
+                item_weights=counted.weights,
                 device=device,
                 n_jobs=self.n_jobs,
             )
             self._solve(problem, start, given)
+        self._repulsive = self._repulsive_samples(problem, random_state)
         self._place_zero_weight(given)
 
     def _check_parameters(self):
@@ -346,22 +390,26 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             )
 
     def _problem_parts(self):
-        """The two penalties, the constraint and the repulsive fraction, with None resolved."""
-        attract = resolve_penalty(self.attractive_penalty)
-        repel = None if self.repulsive_penalty is None else resolve_penalty(self.repulsive_penalty)
+        """The repulsion and the constraint."""
         constraint = self.constraint
         if constraint is None:
-            constraint = Standardized() if repel is None else Centered()
+            constraint = Standardized() if self.repulsive_penalty is None else Centered()
         constraint = resolve_constraint(constraint)
-        if repel is None and constraint.is_free:
+        if self.repulsive_penalty is None and constraint.is_free:
             raise ValueError(
                 f"Without a repulsive penalty a {constraint.name} embedding collapses to one "
                 "point; use constraint='standardized' (or None), or give repulsive_penalty."
             )
-        fraction = self.repulsive_fraction
-        if fraction is None:
-            fraction = 0.5 if constraint.fixes_unit else 1.0
-        return (attract, repel), constraint, fraction
+        rule = repulsion_rule(
+            self.repulsion,
+            self.attractive_penalty,
+            self.repulsive_penalty,
+            self.repulsive_weight,
+            self.repulsive_fraction,
+            n_components=self.n_components,
+            fixes_unit=constraint.fixes_unit,
+        )
+        return rule, constraint
 
     def _find_neighbors(self, X, random_state, device):
         return NeighborPairs(
@@ -378,11 +426,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
 
     def _pairs(self, graph, y, counted, random_state):
         """The pairs, their weights, and the graph of all attractive pairs."""
-        repel, n = self._penalties[1], graph.shape[0]
-        edges, weights = signed_pairs(graph, repel, self._fraction, random_state)
+        repel, n = self._rule.repulsive, graph.shape[0]
+        edges, weights = self._signed_pairs(graph, random_state)
         self._check_edges(edges)
-        # Mean total weight of the repulsive pairs of a training item.
-        self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n
+        # Mean total weight of the sampled repulsive pairs of a training item.
+        self._repulsion = -2.0 * float(weights[weights < 0].sum()) / n
         if self.target_weight > 0:
             if y is None:
                 raise ValueError(
@@ -393,13 +441,31 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 counted.rows(y, "y"),
                 n,
                 self.n_neighbors or default_n_neighbors(n),
-                0.0 if repel is None else self._fraction,
+                0.0 if repel is None else self._rule.fraction,
                 private_generator(random_state),
             )
             edges, weights, graph = with_targets(
                 edges, weights, graph, alike, differing, self.target_weight
             )
         return *counted.weigh_pairs(edges, weights), graph
+
+    def _signed_pairs(self, graph, random_state):
+        """The pairs of neighbours, and the sampled pairs that repel."""
+        rule = self._rule
+        sampled = rule.repulsive if rule.kind == "sampled" else None
+        edges, weights = signed_pairs(graph, sampled, rule.fraction, random_state)
+        weights[weights < 0] *= self.repulsive_weight_
+        if rule.sums_all and self.repulsive_weight_ > 0:
+            crowded = crowded_pairs(graph, edges)
+            edges = np.concatenate([edges, crowded])
+            weights = np.append(weights, np.full(len(crowded), -_CROWDED, weights.dtype))
+        return edges, weights
+
+    def _repulsive_samples(self, problem, random_state):
+        """The training samples that repel an unseen one."""
+        if self._rule.sums_all:
+            return RepulsiveSamples.all(problem.effective_repulsive_weight())
+        return RepulsiveSamples.some_of(problem.n_items, self._repulsion, random_state)
 
     def _check_edges(self, edges):
         if len(edges) == 0:
@@ -408,19 +474,31 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 reason = f"no pair is within max_distance={self.max_distance}; increase it"
             raise ValueError(f"No two samples are neighbours: {reason}.")
 
-    def _starting_point(self, X, graph, constraint, random_state, counted):
-        n = graph.shape[0]
-        if not isinstance(self.init, str):
-            init = counted.rows(as_host_array(self.init), "init")
+    def _starting_point(self, X, neighbors, graph, constraint, random_state):
+        n, init = graph.shape[0], self.init
+        n_threads = count_threads(self.n_jobs)
+        if isinstance(init, str) and init == "auto":
+            init = self._named_start(neighbors)
+        if not isinstance(init, str):
+            init = self._counted.rows(as_host_array(init), "init")
             movable = not constraint.fixes_position
             start = given_start(init, n, self.n_components, movable=movable)
-        elif self.init == "quadratic":
-            start = quadratic_start(graph, self.n_components, count_threads(self.n_jobs))
-        elif self.init == "random":
+        elif init == "quadratic":
+            start = quadratic_start(graph, self.n_components, n_threads)
+        elif init == "isomap":
+            start = isomap_start(neighbors.lengths(), self.n_components, n_threads)
+        elif init == "random":
             start = random_start(n, self.n_components, random_state)
         else:
             start = pca_start(X, self.n_components, random_state)
         return separate_coincident(start, random_state)
+
+    def _named_start(self, neighbors):
+        """The starting point that "auto" means."""
+        if self._is_precomputed() or not self._rule.sums_all:
+            return "quadratic"
+        flat = neighbors.dimension() < self.n_components + _FLAT
+        return "isomap" if flat else "pca"
 
     def _solve(self, problem, start, X):
         """Solve the problem of the samples of nonzero weight and store the solution."""
@@ -454,8 +532,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             given = counted.columns(X) if self._is_precomputed() else X
             neighbors = self._neighbors.extended(given)
         with stage("edges"):
-            repel = self._penalties[1]
-            edges, weights = signed_pairs(neighbors.pairs(), repel, self._fraction, random_state)
+            edges, weights = self._signed_pairs(neighbors.pairs(), random_state)
         with stage("init"):
             start = separate_coincident(counted.rows(self._coordinates_with(X)), random_state)
             anchors = self._counted.rows(old).astype(np.float64)
@@ -463,10 +540,12 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             problem = AnchoredProblem(
                 len(start),
                 edges,
-                self._penalties,
+                self._rule.penalties,
                 weights,
                 anchors=np.arange(len(anchors)),
                 values=anchors,
+                repulsive_weight=self._repulsive.weight if self._rule.sums_all else None,
+                item_weights=counted.weights,
                 device=device,
                 n_jobs=self.n_jobs,
             )
@@ -474,30 +553,28 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         self.embedding_ = self._joined(solution.X[len(anchors) :])
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
-        self._store_fit(counted, neighbors, problem.edges, problem.weights, random_state)
+        self._store_fit(counted, neighbors, problem.edges, problem.weights)
+        self._repulsive = self._repulsive.after_extension(len(start), random_state)
         return problem.count_loose()
 
-    def _store_fit(self, counted, neighbors, edges, weights, random_state):
+    def _store_fit(self, counted, neighbors, edges, weights):
         """Store the graph, the pairs, and the state that places unseen samples."""
-        n = neighbors.n_items
         self._counted = counted
         self.graph_ = counted.graph_among_all(neighbors.pairs())
         self.edges_, self.weights_ = counted.among_all(edges), weights
         neighbors.drop_training_state()
         self._neighbors = neighbors
-        self._repulsive_items = np.sort(
-            random_state.choice(n, min(n, _N_REPULSIVE), replace=False)
-        ).astype(np.int32)
 
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples in the embedding of the training samples.
 
         The coordinates of a sample minimise its own average distortion to the training samples.
-        Its nearest training samples attract it, and a set of training samples that `fit` chose at
-        random repels it. The minimum is a local one, found from the best of a few starting points.
-        Unseen samples do not influence each other, so the result for a row does not depend on the
-        rest of X. A sample that equals a training sample, or is at distance 0 from one, gets the
-        coordinates of that sample. A sample without neighbours gets the mean of all coordinates.
+        Its nearest training samples attract it, and all training samples repel it; if repulsive
+        pairs were sampled, a set of training samples that `fit` chose at random does so. The
+        minimum is a local one, found from the best of a few starting points. Unseen samples do not
+        influence each other, so the result for a row does not depend on the rest of X. A sample
+        that equals a training sample, or is at distance 0 from one, gets the coordinates of that
+        sample. A sample without neighbours gets the mean of all coordinates.
 
         Parameters
         ----------
@@ -534,20 +611,19 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         """Coordinates of unseen samples, float64, and their neighbours of nonzero weight."""
         counted, anchors = self._counted, self._counted.rows(self.embedding_)
         indices, weights, twin = self._neighbors.of_unseen(self._columns(X))
-        repulsion = self._repulsion / min(len(anchors), _N_REPULSIVE)
         if counted.weights is not None:
             weights *= counted.weights[indices]
-            repulsion *= counted.weights[self._repulsive_items]
+        penalties, n_threads = self._rule.penalties, count_threads(self.n_jobs)
+        repulsion = self._repulsive.arguments(anchors, penalties[1], counted.weights, n_threads)
 
         def coordinates(rows):
             return place_by_neighbors(
                 anchors,
                 indices[rows],
                 weights[rows],
-                *self._penalties,
-                self._repulsive_items,
-                repulsion,
-                n_threads=count_threads(self.n_jobs),
+                *penalties,
+                **repulsion,
+                n_threads=n_threads,
             )
 
         return with_twins(coordinates, twin, anchors), indices

@@ -143,6 +143,14 @@ class Penalty(DistortionFunction):
     #: The degree k of homogeneity, p(s d) = s^k p(d), or None if p is not homogeneous.
     degree: float | None = None
 
+    @property
+    def smooth_length(self) -> float | None:
+        """Length on which p varies, if p is a smooth function of d^2; otherwise None.
+
+        Then sums over all pairs of items can be computed on a lattice.
+        """
+        return None
+
     def value(self, d: Tensor) -> Tensor:
         """Penalty at the given distances.
 

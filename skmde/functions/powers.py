@@ -225,6 +225,10 @@ class Cauchy(Penalty):
         """The scale. It must not become 0 in the dtype of d, because 0 / 0 is NaN."""
         return max(self.scale, torch.finfo(d.dtype).tiny)
 
+    @property
+    def smooth_length(self) -> float:
+        return self.scale
+
     def value(self, d: Tensor) -> Tensor:
         u = d / self._unit(d)
         z = reciprocal_power(u, 2)

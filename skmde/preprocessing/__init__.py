@@ -3,6 +3,7 @@
 from skmde.preprocessing.graphs.components import connected_components, pack_components
 from skmde.preprocessing.graphs.shortest_paths import ShortestPaths, shortest_paths
 from skmde.preprocessing.graphs.weights import edges_from_graph, neighbor_graph
+from skmde.preprocessing.neighbors.dimension import intrinsic_dimension
 from skmde.preprocessing.neighbors.precomputed import precomputed_neighbors, precomputed_queries
 from skmde.preprocessing.neighbors.search import NeighborIndex, nearest_neighbors
 from skmde.preprocessing.pairs.comparisons import (
@@ -26,6 +27,7 @@ __all__ = [
     "deduplicate_edges",
     "deviations_from_rankings",
     "edges_from_graph",
+    "intrinsic_dimension",
     "nearest_neighbors",
     "neighbor_graph",
     "neighbors_at_distance_two",

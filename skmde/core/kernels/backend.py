@@ -24,10 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from skmde._linalg.vector_kernels import combine, history_dots
+from skmde._linalg.vector_kernels import combine, history_dots, momentum_step
 from skmde._utils.device import is_cpu
 from skmde._utils.threads import even_pieces, run_pieces
-from skmde.core.kernels import numba_edges, torch_reference
+from skmde.core.kernels import numba_edges, numba_maps, torch_reference
+from skmde.core.kernels.lattice import ACCURACIES, Lattice
 from skmde.functions.base import Loss, Penalty
 
 _EDGES_PER_PIECE = 1 << 18
@@ -61,6 +62,24 @@ class Run(NamedTuple):
     j: torch.Tensor
     weights: torch.Tensor
     deviations: torch.Tensor | None
+
+
+class Step(NamedTuple):
+    """Settings of a step of gradient descent with momentum.
+
+    Attributes
+    ----------
+    size : float
+        Factor of the gradient.
+    momentum : float
+        Share of the last move that is repeated.
+    longest : float
+        Longest move of an item, in the units of the embedding.
+    """
+
+    size: float
+    momentum: float
+    longest: float
 
 
 class Backend(ABC):
@@ -124,6 +143,38 @@ class Backend(ABC):
             None if the backend has no such loop; the caller then uses `edge_sums`.
         """
         return None
+
+    def lattice_sums(
+        self,
+        function: Penalty,
+        item_weights: torch.Tensor | None,
+        n_items: int,
+        n_components: int,
+        dtype: torch.dtype,
+        accuracy: str,
+    ) -> Sums | None:
+        """The same as `all_pairs_sums`, approximately, by a convolution on a lattice.
+
+        The weight of a pair is the product of its items' weights. ``core/kernels/lattice.py`` says
+        how accurate the sums are.
+
+        Returns
+        -------
+        sums : callable or None
+            None if the backend has no such sums for the function or for `n_components`.
+        """
+        return None
+
+    def momentum_step(
+        self,
+        X: torch.Tensor,
+        velocity: torch.Tensor,
+        gains: torch.Tensor,
+        gradient: torch.Tensor,
+        step: Step,
+    ) -> torch.Tensor:
+        """The next iterate of gradient descent with momentum; updates `velocity` and `gains`."""
+        return torch_reference.momentum_step(X, velocity, gains, gradient, *step)
 
     @abstractmethod
     def history_dots(self, H: torch.Tensor, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -216,6 +267,54 @@ class CompiledBackend(Backend):
             return sum(totals) * scale, flat.view(m, n).T.contiguous()
 
         return sums
+
+    def lattice_sums(
+        self,
+        function: Penalty,
+        item_weights: torch.Tensor | None,
+        n_items: int,
+        n_components: int,
+        dtype: torch.dtype,
+        accuracy: str,
+    ) -> Sums | None:
+        length = function.smooth_length
+        if length is None or n_components > 2 or not self.supports(function):
+            return None
+        kind, params = _kernel_of(function, torch.float64)
+        lattice = Lattice(
+            lambda squares: numba_maps.values_at(kind, params, squares),
+            length,
+            ACCURACIES[accuracy],
+            self.n_threads,
+        )
+        ones = torch.ones(n_items, dtype=dtype)
+        charges = (ones if item_weights is None else item_weights.to(dtype)).numpy()
+
+        def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
+            points = X.numpy()
+            if n_components == 1:
+                points = np.concatenate([points, np.zeros_like(points)], axis=1)
+            low, high = points.min(axis=0), points.max(axis=0)
+            if not (np.isfinite(low).all() and np.isfinite(high).all()):
+                return np.nan, torch.full_like(X, np.nan)
+            value, gradient = lattice.energy(points, charges, low, high)
+            gradient *= points.dtype.type(scale)
+            return value * scale, torch.from_numpy(gradient[:, :n_components]).contiguous()
+
+        return sums
+
+    def momentum_step(
+        self,
+        X: torch.Tensor,
+        velocity: torch.Tensor,
+        gains: torch.Tensor,
+        gradient: torch.Tensor,
+        step: Step,
+    ) -> torch.Tensor:
+        out = torch.empty_like(X)
+        arrays: list[Any] = [x.numpy() for x in (X, velocity, gains, gradient)]
+        momentum_step(*arrays, *step, out.numpy())  # type: ignore[call-arg]
+        return out
 
     def _collect(self, parts: Any, scale: float, out: Any) -> None:
         """Add up the pieces' gradients in a fixed order, times `scale`, into `out`."""

@@ -194,3 +194,18 @@ def expand(
     for k in range(w.shape[0]):
         c = min(max(curvature[k], -limit), limit)
         curvature[k] = c if w[k] != zero else zero
+
+
+@jit(fastmath=CONTRACT)
+def _values(kind: int, params: Any, d2: Any, out: Any) -> None:
+    size = d2.shape[0]
+    w, d, D, slope = np.ones(size), np.empty(size), np.empty(size), np.empty(size)
+    evaluate(kind, params, w, w, d2, d, D, out, slope)
+
+
+def values_at(kind: int, params: Any, squares: Any) -> Any:
+    """A penalty at squared distances, an array of float64 of any shape."""
+    out = np.empty_like(squares)
+    for row, values in zip(squares.reshape(-1, squares.shape[-1]), out, strict=True):
+        _values(kind, params, row, values)
+    return out

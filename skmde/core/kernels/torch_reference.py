@@ -159,3 +159,21 @@ def combine(
 ) -> torch.Tensor:
     """``coefficients @ H + scale * g``."""
     return torch.addmv(g, H.T, coefficients, beta=scale)
+
+
+def momentum_step(
+    X: torch.Tensor,
+    velocity: torch.Tensor,
+    gains: torch.Tensor,
+    gradient: torch.Tensor,
+    size: float,
+    momentum: float,
+    longest: float,
+) -> torch.Tensor:
+    """The next iterate; see :func:`skmde._linalg.vector_kernels.momentum_step`."""
+    keeps = gradient * velocity < 0
+    gains.copy_(torch.where(keeps, gains + 0.2, gains * 0.8).clamp_(min=0.01))
+    velocity.mul_(momentum).sub_(size * gains * gradient)
+    lengths = torch.linalg.vector_norm(velocity, dim=1, keepdim=True)
+    velocity.mul_((longest / lengths).clamp(max=1.0))
+    return X + velocity

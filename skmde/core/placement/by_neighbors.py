@@ -1,13 +1,14 @@
 r"""Placement of unseen items by their neighbours: anchored incremental embedding.
 
 The training embedding does not change. A new item x is attracted by its neighbours among the
-training items, with weights w_k. It is repelled by a set R of training items that was sampled at
-fit. It is placed at a minimiser of its own average distortion (monograph, section 2.4.2),
+training items, with weights w_k. It is repelled by a set R of training items: a sample that was
+drawn at fit, or all of them. It is placed at a minimiser of its own average distortion
+(monograph, section 2.4.2),
 
     f(x) = (sum_k w_k p_a(||x - x_k||) - w_R sum_{r in R} p_r(||x - x_r||)) / (sum_k w_k + w_R |R|).
 
-A neighbour of x does not repel it. New items do not interact. So an item gets the same
-coordinates, to the last bit, whether it is placed alone, in any batch or in any order.
+If R is a sample, a neighbour of x does not repel it. New items do not interact. So an item gets
+the same coordinates, to the last bit, whether it is placed alone, in any batch or in any order.
 
 Lengths are in units of the embedding; numbers are float64.
 """
@@ -23,6 +24,7 @@ from skmde._utils.jit import jit
 from skmde._utils.threads import run_pieces
 from skmde._utils.warn import warn
 from skmde.core.placement.distortion import AnchoredDistortion
+from skmde.core.placement.field import FrozenField
 from skmde.core.placement.newton import Floats, Rows, minimize_rows
 from skmde.core.placement.starts import starts_from_neighbors
 from skmde.exceptions import ConvergenceWarning
@@ -82,6 +84,9 @@ def _place_chunk(
     weights: Floats,
     penalties: tuple[Penalty, Penalty | None],
     repulsion: tuple[Rows, Floats, Rows] | None,
+    neighbors_repel: bool,
+    field: FrozenField | None,
+    center: Floats,
     max_iter: int,
     tol: float,
 ) -> tuple[Floats, NDArray[np.bool_]]:
@@ -93,8 +98,11 @@ def _place_chunk(
         items, strengths, slots = repulsion
         rows = (indices.shape[0], 1)
         repulsive_weights = np.tile(strengths, rows)
-        _drop_neighbors(indices, weights, slots, repulsive_weights)
+        if not neighbors_repel:
+            _drop_neighbors(indices, weights, slots, repulsive_weights)
         objective.add_terms(np.tile(items, rows), repulsive_weights, repulsive)
+    if field is not None:
+        objective.add_field(field, center)
     starts, spread = starts_from_neighbors(anchors, indices, weights)
     start = _best_start(objective, starts, max(size, 1.0))
     found = minimize_rows(
@@ -121,6 +129,8 @@ def place_by_neighbors(
     repulsive_indices: ArrayLike | None = None,
     repulsive_weight: float | Floats = 0.0,
     *,
+    neighbors_repel: bool = False,
+    field: FrozenField | None = None,
     max_iter: int = 100,
     tol: float = 1e-10,
     chunk_size: int = 1024,
@@ -146,6 +156,10 @@ def place_by_neighbors(
     repulsive_weight : float or ndarray of shape (R,), default=0.0
         Strength of repulsion: the weight of a repulsive pair is minus this. It is one number for
         all repulsive items, or one for each.
+    neighbors_repel : bool, default=False
+        Whether repulsive items that are neighbours of a new item repel it, too.
+    field : FrozenField, default=None
+        Repulsion of all training items.
     max_iter : int, default=100
         Maximum number of Newton steps of a row.
     tol : float, default=1e-10
@@ -229,6 +243,9 @@ def place_by_neighbors(
             weights[rows],
             (attractive, repulsive),
             repulsion,
+            neighbors_repel,
+            field,
+            center,
             max_iter,
             tol,
         )

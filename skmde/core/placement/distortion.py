@@ -38,6 +38,7 @@ from skmde.core.placement.calls import (
     dtype_and_device,
     squared_distances,
 )
+from skmde.core.placement.field import FrozenField
 from skmde.core.placement.newton import Expansion, Floats, Rows
 from skmde.functions.base import Penalty
 from skmde.functions.kinds import D_FLOOR
@@ -231,6 +232,8 @@ class AnchoredDistortion:
         self.anchors = anchors
         self.floor = max(floor, D_FLOOR)
         self._terms: list[_Terms] = []
+        self._field: FrozenField | None = None
+        self._origin: Any = 0.0
         self._total: Any = 0.0
 
     def add_terms(self, indices: Rows, weights: Floats, penalty: Penalty) -> None:
@@ -252,6 +255,18 @@ class AnchoredDistortion:
         self._terms.append(_Terms(indices, weights, penalty, kernel, *dtype_and_device(penalty)))
         # cumsum adds in an order that does not depend on the number of rows; sum may not.
         self._total = self._total + np.cumsum(np.abs(weights), axis=1)[:, -1]
+
+    def add_field(self, field: FrozenField, origin: Floats) -> None:
+        """Add the repulsion of all training items to each row.
+
+        Parameters
+        ----------
+        field : FrozenField
+        origin : ndarray of shape (m,)
+            Place of the coordinates' origin in the field.
+        """
+        self._field, self._origin = field, origin
+        self._total = self._total + field.total
 
     def _blocks(self, terms: _Terms, points: Floats, rows: Rows) -> Iterator[tuple[Any, ...]]:
         """Cut the rows into blocks for torch; yield squared distances, w and d of each block."""
@@ -291,6 +306,10 @@ class AnchoredDistortion:
             for block, _, w, d in self._blocks(terms, points, rows):
                 (v,) = call_in_torch(terms.dtype, terms.device, [p.weighted_value], d, w)
                 _add_values(w, v, terms.indices.shape[1], value[block])
+        if self._field is not None:
+            m = points.shape[1]
+            unused = np.zeros(rows.size), np.zeros((rows.size, m)), np.zeros((rows.size, m, m))
+            self._field.add(points + self._origin, value, *unused)
         return value / self._total[rows]
 
     def expand(self, points: Floats, rows: Rows) -> Expansion:
@@ -325,4 +344,6 @@ class AnchoredDistortion:
                 part = points[block], rows[block], self.anchors, terms.indices
                 out = (total[block] for total in sums)
                 _add_expansions(*part, self.floor, precision, w, square, v, s, c, *out)
+        if self._field is not None:
+            self._field.add(points + self._origin, *sums)
         return Expansion(*sums).divided_by(self._total[rows])

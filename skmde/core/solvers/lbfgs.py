@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from skmde._linalg.reductions import add_multiple, dot
+from skmde._linalg.reductions import add_multiple, dot, shorten_rows
 from skmde.constraints import Constraint
 from skmde.core.objectives.base import Objective
 from skmde.core.solvers.base import Solver
@@ -40,6 +40,7 @@ from skmde.core.solvers.result import (
     asks_to_stop,
 )
 
+_WINDOW = 10  # iterations over which a decrease is averaged
 _FAR = 1e12  # growth of the norm of X beyond which the items diverge
 
 
@@ -74,6 +75,12 @@ class LBFGS(Solver):
         Number of pairs in the quasi-Newton matrix.
     wolfe : WolfeConstants
         Constants of the line search.
+    max_step : float, optional
+        Longest move of an item in one unit step, in the units of the embedding: rows of the search
+        direction that are longer are shortened to it. None sets no limit.
+    min_decrease : float
+        Stop when the mean decrease of the value over the last 10 iterations is less than this
+        fraction of its magnitude.
     snapshot_every : int, optional
         Keep a copy of every `snapshot_every`-th iterate in the history; None keeps none.
     """
@@ -82,6 +89,8 @@ class LBFGS(Solver):
     max_iter: int = 300
     memory_size: int = 10
     wolfe: WolfeConstants = field(default_factory=WolfeConstants)
+    max_step: float | None = None
+    min_decrease: float = 0.0
     snapshot_every: int | None = None
 
     def minimize(
@@ -92,7 +101,7 @@ class LBFGS(Solver):
         callbacks: Sequence[Callback] = (),
     ) -> SolveResult:
         memory_size = max(1, min(self.memory_size, self.max_iter))  # one pair a step at most
-        solve = _Solve(objective, constraint, memory_size, self.wolfe, X)
+        solve = _Solve(objective, constraint, memory_size, self.wolfe, self.max_step, X)
         point = solve.start(X)
         history = History()
         started = time.perf_counter()
@@ -129,6 +138,8 @@ class LBFGS(Solver):
                 status = Status.STOPPED
             elif solve.runs_away(point):
                 status = Status.UNBOUNDED
+            elif self._has_settled(history.value):
+                status = Status.SETTLED
         X = point.X
         if iteration and not constraint.needs_projection:
             X = constraint.project(X).contiguous()  # removes the accumulated rounding error
@@ -146,6 +157,12 @@ class LBFGS(Solver):
             history=history,
         )
 
+    def _has_settled(self, values: list[float]) -> bool:
+        if len(values) <= _WINDOW or self.min_decrease == 0.0:
+            return False
+        decrease = values[-1 - _WINDOW] - values[-1]
+        return decrease < _WINDOW * self.min_decrease * abs(values[-1])
+
 
 class _Solve:
     """One run of the algorithm: objective, constraint, pairs and counters."""
@@ -156,11 +173,13 @@ class _Solve:
         constraint: Constraint,
         memory_size: int,
         wolfe: WolfeConstants,
+        max_step: float | None,
         like: torch.Tensor,
     ) -> None:
         self.objective = objective
         self.constraint = constraint
         self.wolfe = wolfe
+        self.max_step = max_step
         self.pairs = CurvaturePairs(memory_size, like, objective.backend)
         self.noise = 4.0 * torch.finfo(like.dtype).eps
         self.size = 0.0  # Frobenius norm of the starting point
@@ -184,6 +203,9 @@ class _Solve:
         """The next iterate, or None if neither the quasi-Newton direction nor -G decreases E."""
         while True:
             V, slope = self.pairs.direction(point.G, point.squared_norm)
+            if self.max_step is not None:
+                V = shorten_rows(V, self.max_step)
+                slope = self._read(dot(point.G, V))[0]
             if slope < 0:
                 found = self._search(point, V, slope)
                 if found is not None:

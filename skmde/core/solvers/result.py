@@ -21,6 +21,7 @@ class Status(Enum):
     CONVERGED = "the residual norm {residual_norm:.3g} is at most tol={tol:g}"
     MAX_ITER = "max_iter={max_iter} iterations were done"
     STOPPED = "a callback returned True"
+    SETTLED = "the last iterations hardly decreased the average distortion"
     NO_DESCENT = "no step along the search direction decreases the average distortion"
     NOT_FINITE = "the average distortion or its gradient is not finite at the starting point"
     UNBOUNDED = "the items move apart without end, as if there were no minimum"
@@ -59,6 +60,16 @@ class History:
     step_size: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     snapshots: list[tuple[int, np.ndarray]] = field(default_factory=list)
+
+    def append(self, later: History, after: int) -> None:
+        """Add the history of a solve that started at the last iterate, `after` iterations on."""
+        first = 1 if self.value else 0
+        begin = self.seconds[-1] if self.seconds else 0.0
+        self.value += later.value[first:]
+        self.residual_norm += later.residual_norm[first:]
+        self.step_size += later.step_size[first:]
+        self.seconds += [begin + seconds for seconds in later.seconds[first:]]
+        self.snapshots += [(after + k, X) for k, X in later.snapshots if k or not first]
 
     def as_arrays(self) -> dict[str, np.ndarray]:
         """The four lists of numbers, by name, as arrays of shape (n_iter + 1,)."""
@@ -144,6 +155,10 @@ class SolverState:
             self.residual_norm * norm,
             lambda: coordinates(self._embedding()),
         )
+
+    def after(self, n_iter: int) -> SolverState:
+        """The same state, `n_iter` iterations later."""
+        return SolverState(self.iteration + n_iter, self.value, self.residual_norm, self._embedding)
 
     @property
     def X(self) -> np.ndarray:  # noqa: N802

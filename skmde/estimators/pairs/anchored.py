@@ -20,7 +20,7 @@ from skmde.estimators.pairs.base import Pairs, component_labels
 from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.neighbors import NeighborPairs
 from skmde.estimators.pairs.pair_weights import selected_pairs
-from skmde.estimators.pairs.repulsion import signed_pairs
+from skmde.estimators.pairs.repulsion import RepulsiveSamples, signed_pairs
 from skmde.functions.base import Loss
 from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
@@ -28,9 +28,6 @@ from skmde.preprocessing.pairs.sampling import all_edges
 
 _MAX_PAIRS = 10_000_000
 _MAX_LANDMARKS = 1000  # training samples that place an unseen one by distances
-# Training samples that repel an unseen one: enough to estimate the repulsion of all, few enough
-# to be fast.
-_N_REPULSIVE = 128
 
 
 def anchored_pairs(
@@ -153,7 +150,7 @@ class WeightedPairs:
     def __init__(self, source, functions, fraction):
         self.source, self.functions, self._fraction = source, functions, fraction
         self.separates = functions[1] is not None
-        self._repulsion = None
+        self._total = None
 
     def pairs(self, random_state, rng):
         """The pairs of the problem; `random_state` draws the repulsive ones."""
@@ -180,11 +177,10 @@ class WeightedPairs:
             Not used.
         """
         n = self.source.n_items
-        count = min(n, _N_REPULSIVE)
-        self._items = np.sort(random_state.choice(n, count, replace=False)).astype(np.int32)
-        if self._repulsion is None:
+        if self._total is None:
             # mean total repulsion of a training sample
-            self._repulsion = 2.0 * np.count_nonzero(weights < 0) / n
+            self._total = 2.0 * np.count_nonzero(weights < 0) / n
+        self._repulsive = RepulsiveSamples.some_of(n, self._total, random_state)
 
     def drop_training_state(self):
         """Keep only what unseen and further samples need."""
@@ -195,10 +191,13 @@ class WeightedPairs:
         """Coordinates of unseen samples, float64."""
         indices, weights, twin = self.source.of_unseen(X)
 
+        repulsion = self._repulsive.arguments(embedding, self.functions[1], None, n_threads)
+
         def coordinates(rows):
             near = indices[rows], weights[rows]
-            far = self._items, self._repulsion / len(self._items)
-            return place_by_neighbors(embedding, *near, *self.functions, *far, n_threads=n_threads)
+            return place_by_neighbors(
+                embedding, *near, *self.functions, **repulsion, n_threads=n_threads
+            )
 
         return with_twins(coordinates, twin, embedding)
 

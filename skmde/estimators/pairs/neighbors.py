@@ -8,12 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde.preprocessing.graphs.weights import neighbor_graph
+from skmde.preprocessing.neighbors.dimension import intrinsic_dimension
 from skmde.preprocessing.neighbors.tables import NeighborTables
 
 
 def default_n_neighbors(n_samples):
-    """PyMDE's rule: 1% of all pairs, clipped to 5 to 15 neighbours and to ``n_samples - 1``."""
-    return max(1, min(max(min(15, int(0.01 * (n_samples - 1) / 2)), 5), n_samples - 1))
+    """15, but at most a tenth of the samples; at least 5, and at most ``n_samples - 1``."""
+    return max(1, min(max(5, min(15, n_samples // 10)), n_samples - 1))
 
 
 class NeighborPairs:
@@ -49,6 +50,21 @@ class NeighborPairs:
 
     def pairs(self):
         return self._graph
+
+    def lengths(self):
+        """Symmetric graph of the distances of neighbours, in the largest as the unit; above 0."""
+        indices, distances = self._tables.indices, self._tables.distances
+        present = (indices >= 0) & np.isfinite(distances)
+        rows = np.repeat(np.arange(self.n_items), present.sum(axis=1))
+        values = distances[present].astype(np.float64)
+        values = np.maximum(values / (values.max(initial=0.0) or 1.0), 1e-9)
+        shape = (self.n_items, self.n_items)
+        directed = sp.csr_array((values, (rows, indices[present])), shape=shape)
+        return directed.maximum(directed.T).tocsr()
+
+    def dimension(self):
+        """Intrinsic dimension of the samples, NaN if there are too few distances."""
+        return intrinsic_dimension(self._tables.distances)
 
     def extended(self, X):
         other = copy.copy(self)

@@ -1,15 +1,103 @@
-"""The pairs of a neighbour embedding that repel each other."""
+"""The pairs of a neighbour embedding that repel, and the samples that repel unseen ones."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from skmde.core.placement.field import FrozenField
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.graphs.weights import edges_from_graph
 from skmde.preprocessing.pairs.sampling import all_edges, sample_dissimilar
 
 # A pair takes about 40 bytes during a fit.
 _MAX_PAIRS = 250_000_000
+
+
+# Number of training samples that repel an unseen one, if repulsive pairs are sampled: enough to
+# estimate the repulsion of all, few enough to be fast.
+_N_REPULSIVE = 128
+
+
+class RepulsiveSamples:
+    """The training samples that repel an unseen one.
+
+    Parameters
+    ----------
+    items : ndarray of shape (r,), int32, or None
+        Their indices; None means all training samples.
+    weight : float
+        Weight of each of them, apart from the weights of samples.
+    """
+
+    def __init__(self, items, weight):
+        self.items, self.weight = items, weight
+        self._field, self._fixed = None, None
+
+    def __getstate__(self):
+        # The field is large, and quickly computed anew.
+        return {**self.__dict__, "_field": None, "_fixed": None}
+
+    @classmethod
+    def some_of(cls, n_items, total, random_state):
+        """A random selection that stands for all, of the given total weight."""
+        count = min(n_items, _N_REPULSIVE)
+        items = np.sort(random_state.choice(n_items, count, replace=False))
+        return cls(items.astype(np.int32), total / count)
+
+    @classmethod
+    def all(cls, weight):
+        """All training samples, each with the same weight."""
+        return cls(None, weight)
+
+    def after_extension(self, n_items, random_state):
+        """The same repulsion among `n_items` samples."""
+        if self.items is None:
+            return self.all(self.weight)
+        return self.some_of(n_items, self.weight * len(self.items), random_state)
+
+    def arguments(self, anchors, penalty, sample_weight, n_threads):
+        """Arguments of :func:`~skmde.core.placement.by_neighbors.place_by_neighbors`.
+
+        Parameters
+        ----------
+        anchors : ndarray of shape (n, m)
+            Coordinates of the training samples.
+        penalty : Penalty or None
+            The repulsive penalty.
+        sample_weight : ndarray of shape (n,) or None
+            Weights of the training samples.
+        n_threads : int
+        """
+        weight, every = self.weight, self.items is None
+        items = np.arange(len(anchors)) if every else self.items
+        if sample_weight is not None:
+            weight = weight * sample_weight[items]
+        smooth = penalty is not None and penalty.smooth_length is not None
+        if not every or not smooth or anchors.shape[1] > 2 or not np.any(weight):
+            return {
+                "repulsive_indices": items,
+                "repulsive_weight": weight,
+                "neighbors_repel": every,
+            }
+        if self._field is None or not np.array_equal(self._fixed, anchors):
+            strengths = np.broadcast_to(np.asarray(weight, np.float64), len(anchors))
+            self._fixed = np.array(anchors, dtype=np.float64)
+            self._field = FrozenField(self._fixed, strengths, penalty, n_threads)
+        return {"field": self._field}
+
+
+def crowded_pairs(graph, edges):
+    """Pairs of samples within groups that have hardly any pairs besides neighbours.
+
+    Where (nearly) all samples of a component are neighbours of each other, attraction outweighs the
+    repulsion of all pairs, and the group would collapse to one point. So these pairs repel more
+    strongly.
+    """
+    groups = _without_repulsion(graph, edges, 1.0)
+    if not groups:
+        return np.empty((0, 2), np.int32)
+    within = [group[all_edges(len(group))] for group in groups]
+    return np.unique(np.concatenate(within), axis=0).astype(np.int32)
 
 
 def signed_pairs(graph, repel, fraction, random_state):

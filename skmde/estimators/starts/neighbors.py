@@ -7,14 +7,17 @@ which the default penalties are made.
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse.csgraph import dijkstra
 
 from skmde._linalg.frame import Frame
 from skmde._linalg.principal import principal_scores
 from skmde._utils.random import private_generator
 from skmde._utils.validation import check_not_masked
+from skmde.core.spectral.classical import landmark_mds
 from skmde.core.spectral.laplacian import laplacian_embedding
 from skmde.preprocessing.graphs.components import connected_components, pack_components
 
+_LANDMARKS = 30
 _WILD = 1e15  # relative to the given numbers; beyond, squares overflow float32
 _WORK = 2e8  # stored entries times steps; takes one or two seconds
 
@@ -55,6 +58,58 @@ def quadratic_start(graph, n_components, n_threads):
 def _part_layout(graph, n_components, n_threads):
     max_iter = int(np.clip(_WORK / graph.nnz, 60, 1000))
     return laplacian_embedding(graph, n_components, max_iter=max_iter, n_threads=n_threads)
+
+
+def isomap_start(lengths, n_components, n_threads):
+    """Landmark Isomap: classical scaling of path lengths, separately for each component.
+
+    Landmarks are chosen one after the other, each farthest from those before.
+
+    Parameters
+    ----------
+    lengths : csr_array of shape (n_samples, n_samples)
+        Distances of neighbours, symmetric, above 0.
+    n_components : int
+    n_threads : int
+        The result does not depend on it.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_components), float32
+        Its root mean square is 1; components are side by side.
+
+    References
+    ----------
+    V. de Silva, J. Tenenbaum, *Global versus local methods in nonlinear dimensionality reduction*,
+    2002. Monograph, section 3.2.
+    """
+    n_parts, labels = connected_components(lengths)
+    X = np.zeros((lengths.shape[0], n_components))
+    order = np.argsort(labels, kind="stable")
+    sizes = np.bincount(labels)
+    for part in np.split(order, np.cumsum(sizes)[:-1]):
+        if part.size > 1:
+            own = lengths if n_parts == 1 else lengths[part][:, part]
+            landmarks, distances = _farthest_landmarks(own)
+            X[part] = landmark_mds(distances, landmarks, n_components, n_threads=n_threads)
+    X = _unit_size(X if n_parts == 1 else pack_components(X, labels))
+    # A component may be flat, or lie in a row with equal ones; noise moves the start off a saddle.
+    return _unit_size(X + 1e-3 * np.random.default_rng(0).standard_normal(X.shape))
+
+
+def _farthest_landmarks(lengths):
+    """Landmarks, and their path lengths to all items of a connected graph."""
+    n = lengths.shape[0]
+    # An end of the graph: the item farthest from the one with the longest edges.
+    first = np.argmax(lengths.sum(axis=1) / np.diff(lengths.indptr))
+    landmark = np.argmax(dijkstra(lengths, indices=first))
+    landmarks, rows, nearest = [], [], np.full(n, np.inf)
+    for _ in range(min(_LANDMARKS, n)):
+        landmarks.append(landmark)
+        rows.append(dijkstra(lengths, indices=landmark))
+        nearest = np.minimum(nearest, rows[-1])
+        landmark = np.argmax(nearest)
+    return np.array(landmarks), np.stack(rows)
 
 
 def pca_start(X, n_components, random_state):

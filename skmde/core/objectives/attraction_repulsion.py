@@ -1,0 +1,50 @@
+r"""An objective of two terms: pairs that attract each other, and the repulsion of all pairs.
+
+    E(X) = (1/p) [ sum_{(i, j)} w_ij p(d_ij) + repulsion ]
+
+The sum runs over the p pairs of the list. ``repulsion.py`` has the second term.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from skmde.core.kernels.backend import Backend
+from skmde.core.objectives.base import Term
+from skmde.core.objectives.repulsion import RepulsiveTerm
+from skmde.core.objectives.total import Total
+
+
+class AttractionRepulsion(Total):
+    """Attraction and repulsion.
+
+    Parameters
+    ----------
+    attraction : Term
+        The average distortion of the pairs of the list.
+    repulsion : RepulsiveTerm
+        The repulsion of all pairs.
+    n_pairs : int
+        Length p of the list.
+    mean_weight : float
+        Sum of the positive weights of the list, divided by p.
+    backend : Backend
+    """
+
+    def __init__(
+        self,
+        attraction: Term,
+        repulsion: RepulsiveTerm,
+        n_pairs: int,
+        mean_weight: float,
+        backend: Backend,
+    ) -> None:
+        super().__init__([attraction, repulsion], backend)
+        self.attraction, self.repulsion = attraction, repulsion
+        self.n_pairs, self.mean_weight = n_pairs, mean_weight
+
+    def parts(
+        self, X: torch.Tensor
+    ) -> tuple[float | torch.Tensor, torch.Tensor, float, torch.Tensor]:
+        """Attraction, its gradient, energy of the repulsion, and the gradient of the energy."""
+        return *self.attraction.value_and_gradient(X), *self.repulsion.energy(X)

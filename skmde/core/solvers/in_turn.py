@@ -1,0 +1,70 @@
+"""Several solvers, each of which starts where the last one stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from skmde.constraints import Constraint
+from skmde.core.objectives.base import Objective
+from skmde.core.solvers.base import Solver
+from skmde.core.solvers.result import Callback, History, SolveResult, SolverState, Status
+
+
+@dataclass(frozen=True)
+class InTurn(Solver):
+    """Solvers that run one after the other; the last one's result is reported.
+
+    Parameters
+    ----------
+    solvers : sequence of Solver
+        At least one. The last one makes the iterations that the others have left.
+    max_iter : int
+        Number of iterations of all solvers together.
+    """
+
+    solvers: Sequence[Any]
+    max_iter: int = 300
+
+    def check(self, objective: Objective) -> None:
+        """Check the objective for all solvers."""
+        for solver in self.solvers:
+            solver.check(objective)
+
+    def minimize(
+        self,
+        objective: Objective,
+        constraint: Constraint,
+        X: torch.Tensor,
+        callbacks: Sequence[Callback] = (),
+    ) -> SolveResult:
+        history, done, evaluations = History(), 0, 0
+        for number, solver in enumerate(self.solvers):
+            last = number == len(self.solvers) - 1
+            limit = self.max_iter - done
+            current = replace(solver, max_iter=limit if last else min(limit, solver.max_iter))
+            later = [_counting_from(done, callback) for callback in callbacks]
+            result = current.minimize(objective, constraint, X, later)
+            history.append(result.history, after=done)
+            done, evaluations = done + result.n_iter, evaluations + result.n_evaluations
+            X = result.X
+            if result.status in (Status.STOPPED, Status.NOT_FINITE):
+                break
+        reason = result.status.sentence(
+            residual_norm=result.residual_norm,
+            tol=getattr(current, "tol", 0.0),
+            max_iter=self.max_iter,
+        )
+        return replace(
+            result, n_iter=done, n_evaluations=evaluations, history=history, reason=reason
+        )
+
+
+def _counting_from(done: int, callback: Callback) -> Callback:
+    def seen(state: SolverState) -> bool | None:
+        return callback(state.after(done))
+
+    return seen

@@ -1,0 +1,140 @@
+r"""Gradient descent with momentum, while the repulsion rises: the warm start of neighbour maps.
+
+If all pairs repel at full strength from the start, groups of neighbours are torn apart before they
+have found each other. So the repulsion begins weakly. Let A(X) be the attraction and R(X) the
+energy of the repulsion, whose weight in the objective is lambda (``objectives/repulsion.py``). The
+solver descends along the gradient of A + l_t R, with l_t in three stages:
+
+1. l_t = c / (4 R), where c is the total attraction: t-SNE's *early exaggeration*, by 4. The
+   embedding is small.
+2. l_t rises geometrically to lambda.
+3. l_t = lambda.
+
+A step is x <- x + v with v <- mu v - eta g (grad A + l_t grad R). The gains g of the coordinates
+rise while a coordinate keeps its direction, and fall when it turns (Jacobs 1988; van der Maaten and
+Hinton 2008). The Hessian of the attraction has the scale of the mean degree of an item, and falls
+with the distances of neighbours, which grow as rho^(1/4) with the weight rho of a repulsive pair.
+So eta is 2 rho^(1/4), at most 2, divided by the mean degree.
+
+The solver is no descent method: it overshoots, which carries items past each other, and it stops
+far from a stationary point. Projected L-BFGS continues from its last iterate.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from skmde._linalg.reductions import add_multiple, dot
+from skmde.constraints import Constraint
+from skmde.core.kernels.backend import Step
+from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
+from skmde.core.objectives.base import Objective
+from skmde.core.solvers.base import Solver
+from skmde.core.solvers.result import (
+    Callback,
+    History,
+    SolveResult,
+    SolverState,
+    Status,
+    asks_to_stop,
+)
+
+_EXAGGERATION = 4.0
+_STAGES = (50, 60, 75)  # iterations of the three stages
+_LEVEL = 5  # iterations with the same l_t in the second stage
+
+
+@dataclass(frozen=True)
+class RisingRepulsion(Solver):
+    """Gradient descent with momentum, while the repulsion rises; see the module.
+
+    Parameters
+    ----------
+    max_iter : int
+        Number of iterations. If there are fewer than 185, all stages are shortened.
+    max_step : float
+        Longest move of an item in an iteration, in the units of the embedding.
+    """
+
+    max_iter: int = sum(_STAGES)
+    max_step: float = 5.0
+
+    def check(self, objective: Objective) -> None:
+        """Check that the objective has an attraction and a repulsion.
+
+        Raises
+        ------
+        TypeError
+            If it has not.
+        """
+        if not isinstance(objective, AttractionRepulsion):
+            raise TypeError(
+                "RisingRepulsion needs an objective with an attraction and a repulsion; got "
+                f"{type(objective).__name__}."
+            )
+
+    def minimize(
+        self,
+        objective: Objective,
+        constraint: Constraint,
+        X: torch.Tensor,
+        callbacks: Sequence[Callback] = (),
+    ) -> SolveResult:
+        assert isinstance(objective, AttractionRepulsion)
+        started, history = time.perf_counter(), History()
+        repulsion = objective.repulsion
+        X = X.detach().clone().contiguous()
+        velocity, gains = torch.zeros_like(X), torch.ones_like(X)
+        stages = [min(n, self.max_iter * n // sum(_STAGES)) for n in _STAGES]
+        begin, status = 0.0, Status.MAX_ITER
+        iteration = 0
+        while True:
+            value, gradient, energy, forces = objective.parts(X)
+            slope = repulsion.slope(energy)
+            G = constraint.project_tangent(X, add_multiple(gradient, forces, slope))
+            norm = math.sqrt(float(dot(G, G)))
+            total = float(value) + repulsion.value(energy)
+            history.value.append(total)
+            history.residual_norm.append(norm)
+            history.step_size.append(0.0 if iteration == 0 else 1.0)
+            history.seconds.append(time.perf_counter() - started)
+            if iteration and asks_to_stop(callbacks, SolverState.at(iteration, total, norm, X)):
+                status = Status.STOPPED
+                break
+            if not (math.isfinite(total) and math.isfinite(norm)):
+                status = Status.NOT_FINITE
+                break
+            if iteration >= sum(stages):
+                break
+            early = iteration < stages[0]
+            if early or iteration == stages[0]:
+                begin = objective.mean_weight / (_EXAGGERATION * energy)
+            level = (iteration - stages[0]) // _LEVEL
+            share = min(1.0, level * _LEVEL / max(stages[1] - _LEVEL, 1))
+            weight = begin if early else begin ** (1 - share) * slope**share
+            strength = min(1.0, slope * objective.n_pairs) ** 0.25
+            size = (1.0 if early else 2.0 * strength) * len(X) / objective.mean_weight
+            if iteration == stages[0]:
+                velocity.zero_()
+                gains.fill_(1.0)
+            step = Step(size, 0.8 if early else 0.9, self.max_step)
+            G = constraint.project_tangent(X, add_multiple(gradient, forces, weight)).contiguous()
+            X = objective.backend.momentum_step(X, velocity, gains, G, step)
+            X = constraint.project(X).contiguous()
+            iteration += 1
+        return SolveResult(
+            X=X,
+            value=total,
+            residual_norm=norm,
+            n_iter=iteration,
+            n_evaluations=iteration + 1,
+            converged=False,
+            status=status,
+            reason=status.sentence(residual_norm=norm, tol=0.0, max_iter=self.max_iter),
+            history=history,
+        )
