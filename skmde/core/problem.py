@@ -292,7 +292,7 @@ class MDE:
         lbfgs = replace(lbfgs, max_step=_MAX_STEP, min_decrease=_MIN_DECREASE)
         if self.constraint.fixes_unit:
             return lbfgs
-        warm_start = RisingRepulsion()
+        warm_start = RisingRepulsion(tol)
         n_warm = min(warm_start.max_iter, 2 * max_iter // 3)
         return InTurn([replace(warm_start, max_iter=n_warm), lbfgs], max_iter)
 
@@ -344,7 +344,7 @@ class MDE:
                 f"got {distortion!r}."
             )
         penalty = resolve_penalty(distortion[1])
-        if not self._backend.supports(penalty) and self._backend.device.type == "cpu":
+        if not self._backend.supports(penalty):
             raise ValueError(
                 f"repulsion={self.repulsion!r} sums over all pairs of items in compiled code, so "
                 f"its penalty must be a built-in one; got {penalty!r}."
@@ -365,6 +365,10 @@ class MDE:
 
         It is `repulsive_weight` for ``repulsion="all"``. For "normalized", it depends on the
         embedding.
+
+        Returns
+        -------
+        weight : float
 
         Raises
         ------
@@ -503,7 +507,8 @@ class MDE:
         distortion : str, Penalty, Loss or callable, default=None
             Another function for the same edges, weights and deviations. For example, "squared"
             gives the stress of an embedding that minimises another loss. If the problem has
-            deviations, a name means a loss. None means the problem's own functions.
+            deviations, a name means a loss. None means the problem's own functions, and includes
+            the repulsion of all pairs, if there is one.
 
         Returns
         -------
@@ -512,6 +517,8 @@ class MDE:
         """
         embedding = self._embedding(X)
         edges = self._edges
+        if distortion is None and self._repulsive_penalty is not None:
+            return float(self._objective(embedding.dtype).value_and_gradient(embedding)[0])
         if distortion is not None:
             penalty = edges.deviations is None or isinstance(distortion, Penalty)
             edges = edges.under((resolve_penalty if penalty else resolve_loss)(distortion))

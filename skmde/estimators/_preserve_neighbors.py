@@ -39,11 +39,12 @@ from skmde.estimators.base.typing import (
     PenaltyLike,
     RandomState,
 )
-from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors
+from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors, many_neighbors
 from skmde.estimators.pairs.repulsion import RepulsiveSamples, crowded_pairs, signed_pairs
 from skmde.estimators.pairs.repulsion_rule import repulsion_rule
 from skmde.estimators.samples.counted import PositiveWeightSamples
 from skmde.estimators.samples.supervision import target_pairs, with_targets
+from skmde.estimators.starts.canonical import CanonicalOrder
 from skmde.estimators.starts.neighbors import (
     given_start,
     isomap_start,
@@ -85,8 +86,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         Dimension of the embedding. It must be less than the number of samples, or 2.
     n_neighbors : int, default=None
         Number of neighbours of each sample. None means 15, but a tenth of the number of samples
-        for fewer than 150 samples, and at least 5. With a precomputed sparse graph, None uses all
-        stored entries; with `max_distance`, all samples within that distance.
+        for fewer than 150 samples, and at least 5; if repulsive pairs are sampled, the number that
+        gives about 1% of all pairs, at least 5 and at most 15. With a precomputed sparse graph,
+        None uses all stored entries; with `max_distance`, all samples within that distance.
     attractive_penalty : str, Penalty or callable, default="auto"
         Penalty of pairs of neighbours: a name, an object such as ``Log1p(2.0)``, or a function
         that takes a torch tensor of distances. See :mod:`skmde.penalties`. "auto" means
@@ -362,22 +364,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         with stage("init"):
             start = self._starting_point(X, neighbors, attraction, constraint, random_state)
         self._store_fit(counted, neighbors, edges, weights)
+        self._repulsive = self._repulsive_samples(counted.n_items, random_state)
         with stage("solve"):
-            problem = MDE(
-                counted.n_items,
-                self.n_components,
-                edges,
-                rule.penalties,
-                constraint,
-                weights=weights,
-                repulsion=rule.kind if rule.sums_all else None,
-                repulsive_weight=self.repulsive_weight_,
-                item_weights=counted.weights,
-                device=device,
-                n_jobs=self.n_jobs,
-            )
-            self._solve(problem, start, given)
-        self._repulsive = self._repulsive_samples(problem, random_state)
+            self._solve(start, edges, weights, constraint, given, device)
         self._place_zero_weight(given)
 
     def _check_parameters(self):
@@ -414,7 +403,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     def _find_neighbors(self, X, random_state, device):
         return NeighborPairs(
             X,
-            self.n_neighbors,
+            self._n_neighbors_for(count_rows(X)),
             self.max_distance,
             metric=self.metric,
             metric_params=self.metric_params,
@@ -423,6 +412,13 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             n_jobs=self.n_jobs,
             device=device,
         )
+
+    def _n_neighbors_for(self, n_samples):
+        """`n_neighbors`, or None if the neighbours are given or the default of pairs applies."""
+        given = self.n_neighbors is not None or self.max_distance is not None
+        if given or self._is_precomputed() or not self._rule.sums_all:
+            return self.n_neighbors
+        return many_neighbors(n_samples)
 
     def _pairs(self, graph, y, counted, random_state):
         """The pairs, their weights, and the graph of all attractive pairs."""
@@ -461,11 +457,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             weights = np.append(weights, np.full(len(crowded), -_CROWDED, weights.dtype))
         return edges, weights
 
-    def _repulsive_samples(self, problem, random_state):
+    def _repulsive_samples(self, n_items, random_state):
         """The training samples that repel an unseen one."""
         if self._rule.sums_all:
-            return RepulsiveSamples.all(problem.effective_repulsive_weight())
-        return RepulsiveSamples.some_of(problem.n_items, self._repulsion, random_state)
+            return RepulsiveSamples.all(self.repulsive_weight_)
+        return RepulsiveSamples.some_of(n_items, self._repulsion, random_state)
 
     def _check_edges(self, edges):
         if len(edges) == 0:
@@ -500,21 +496,46 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         flat = neighbors.dimension() < self.n_components + _FLAT
         return "isomap" if flat else "pca"
 
-    def _solve(self, problem, start, X):
+    def _solve(self, start, edges, weights, constraint, X, device):
         """Solve the problem of the samples of nonzero weight and store the solution."""
-        dtype, counted = output_dtype(X), self._counted
+        dtype, counted, rule = output_dtype(X), self._counted, self._rule
+        item_weights, order = counted.weights, None
+        if rule.sums_all and constraint.is_free:
+            order = CanonicalOrder(start, is_given=not isinstance(self.init, str))
+            start, item_weights = order.start, order.rows(item_weights)
+            edges, weights = order.edges(edges, weights)
+        problem = MDE(
+            counted.n_items,
+            self.n_components,
+            edges,
+            rule.penalties,
+            constraint,
+            weights=weights,
+            repulsion=rule.kind if rule.sums_all else None,
+            repulsive_weight=self.repulsive_weight_,
+            item_weights=item_weights,
+            device=device,
+            n_jobs=self.n_jobs,
+        )
         options = self._solver_options(
             self._fit_callbacks(X, lambda coordinates: {"embedding_": coordinates.astype(dtype)})
         )
-        if counted.items is not None:
-            options["callbacks"] = callbacks_in_units(options["callbacks"], counted.fill_with_mean)
+
+        def given_order(coordinates):
+            back = coordinates if order is None else order.back(coordinates)
+            return back if counted.items is None else counted.fill_with_mean(back)
+
+        if order is not None or counted.items is not None:
+            options["callbacks"] = callbacks_in_units(options["callbacks"], given_order)
         solution = problem.embed(start, **options).cpu().double()
         solution = problem.constraint.finish(solution).numpy()
-        self.embedding_ = counted.fill_with_mean(solution.astype(dtype))
+        self.embedding_ = given_order(solution.astype(dtype))
         self.distortion_ = float(problem.value)
         self.residual_norm_ = float(problem.residual_norm)
         self.n_iter_ = problem.result.n_iter
         self.history_ = problem.result.history.as_arrays()
+        if rule.kind == "normalized":
+            self._repulsive = RepulsiveSamples.all(problem.effective_repulsive_weight())
 
     def _place_zero_weight(self, X):
         """Place the samples of weight 0 as `transform` places unseen ones."""

@@ -77,7 +77,8 @@ def test_use_03_scanpy():
     """An array of principal components, and a matrix of distances to neighbours without selves."""
     obsm, obsp = {"X_pca": UNTIED[:, 10:40].astype(np.float32)}, {}
     obsp["distances"] = kneighbors_graph(obsm["X_pca"], 14, mode="distance").astype(np.float32)
-    obsm["X_mde"] = PreserveNeighbors(random_state=0, n_neighbors=14).fit_transform(obsm["X_pca"])
+    mde = PreserveNeighbors(random_state=0, n_neighbors=14, init="quadratic")
+    obsm["X_mde"] = mde.fit_transform(obsm["X_pca"])
     given = PreserveNeighbors(metric="precomputed", random_state=0).fit(obsp["distances"])
     assert obsm["X_mde"].shape == given.embedding_.shape == (400, 2)
     assert given.embedding_.dtype == np.float32
@@ -104,7 +105,7 @@ def test_use_05_neighbours_transformer_in_front():
         PreserveNeighbors(metric="precomputed", random_state=0),
     )
     Y = pipeline.fit_transform(train)
-    direct = PreserveNeighbors(n_neighbors=10, random_state=0).fit(train)
+    direct = PreserveNeighbors(n_neighbors=10, init="quadratic", random_state=0).fit(train)
     np.testing.assert_allclose(Y, direct.embedding_, atol=1e-4)
     # the graph of unseen rows has k + 1 entries a row, for a training row with itself
     coordinates = pipeline.transform(unseen)
@@ -237,4 +238,4 @@ def test_persistence(tmp_path, params):
         assert again.score(DIGITS[200:]) == estimator.score(DIGITS[200:])
     # the training rows twice, as they were given (for `extend`) and as they are searched, and a few
     # numbers for each of them
-    assert len(pickle.dumps(estimator)) < 3 * DIGITS[:200].nbytes
+    assert len(pickle.dumps(estimator)) < 3.2 * DIGITS[:200].nbytes

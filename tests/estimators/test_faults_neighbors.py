@@ -19,6 +19,7 @@ import scipy.sparse as sp
 import torch
 from fault_cases import assert_finite, n_distinct
 from fault_inputs import sparse_forms
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
@@ -182,7 +183,10 @@ def test_row_14_an_initial_array_with_coincident_rows(constraint):
 def test_row_18_scale_does_not_matter(change, init):
     plain, changed = fit(X60, init=init), fit(change(X60), init=init)
     np.testing.assert_array_equal(changed.graph_.toarray(), plain.graph_.toarray())
-    # rounding grows in the course of a solve, but only by the start: the graph is the same
+    if init == "pca" and change(X60).dtype == np.float32:
+        # the principal components have other rounding errors, which grow in the course of a solve
+        assert changed.distortion_ == pytest.approx(plain.distortion_, rel=0.05)
+        return
     atol = 0.01 if init == "pca" else 0.0
     np.testing.assert_allclose(changed.embedding_, plain.embedding_, rtol=0, atol=atol)
     np.testing.assert_allclose(
@@ -251,12 +255,14 @@ def test_row_25_a_square_sparse_matrix_is_data_unless_precomputed():
 
 
 def test_row_26_data_distances_graph_and_tables_are_one():
-    raw = embed(X60, n_neighbors=7)
+    # distances have no principal components: "auto" starts elsewhere
+    params = {"n_neighbors": 7, "init": "quadratic"}
+    raw = embed(X60, **params)
     distances = pairwise_distances(X60)
     graph = kneighbors_graph(X60, 7, mode="distance")
     values, indices = NearestNeighbors(n_neighbors=7).fit(X60).kneighbors()
     for X in (distances, graph, (indices, values), torch.tensor(distances)):
-        given = embed(X, metric="precomputed", n_neighbors=7)
+        given = embed(X, metric="precomputed", **params)
         np.testing.assert_allclose(given, raw, atol=1e-5)
 
 
@@ -340,7 +346,7 @@ def test_row_38_a_row_far_outside(factor):
 
 def test_row_39_precomputed_distances_of_unseen_samples():
     search = NearestNeighbors(n_neighbors=5).fit(X60)
-    raw = fit(X60, n_neighbors=5)
+    raw = fit(X60, n_neighbors=5, init="quadratic")
     expected = raw.transform(UNSEEN)
     full = pairwise_distances(UNSEEN, X60)
     graph = search.kneighbors_graph(UNSEEN, mode="distance")
@@ -378,14 +384,17 @@ def test_row_42_same_bits_with_pynndescent():
     assert len(found) == 1
 
 
-def test_row_42_another_seed_is_another_embedding():
-    assert not np.array_equal(
-        PreserveNeighbors(random_state=0).fit(X60).embedding_,
-        PreserveNeighbors(random_state=1).fit(X60).embedding_,
-    )
+def test_row_42_another_seed_is_another_embedding_only_if_something_is_drawn():
+    def fit(X, **params):
+        return PreserveNeighbors(**params).fit(X)
+
+    first, second = (fit(X60, random_state=seed).embedding_ for seed in (0, 1))
+    np.testing.assert_array_equal(first, second)
+    first, second = (fit(X60, random_state=seed, repulsion="sampled").embedding_ for seed in (0, 1))
+    assert not np.array_equal(first, second)
     generator = np.random.RandomState(0)
     first, second = (
-        PreserveNeighbors(random_state=generator).fit(X60).embedding_ for _ in range(2)
+        fit(X60, random_state=generator, repulsion="sampled").embedding_ for _ in range(2)
     )
     assert not np.array_equal(first, second)
 
@@ -404,17 +413,17 @@ def test_row_43_global_random_states_are_untouched(random_state, params):
 
 def test_row_43_no_seed_means_a_fresh_one():
     np.random.seed(0)
-    first = PreserveNeighbors().fit(X60).embedding_
+    first = PreserveNeighbors(init="random").fit(X60).embedding_
     np.random.seed(0)
-    assert not np.array_equal(first, PreserveNeighbors().fit(X60).embedding_)
+    assert not np.array_equal(first, PreserveNeighbors(init="random").fit(X60).embedding_)
 
 
 def test_row_47_grid_search_slices_both_axes_of_distances():
     distances = pairwise_distances(X60)
-    given = GridSearchCV(
-        PreserveNeighbors(metric="precomputed", random_state=0), {"n_neighbors": [4, 6]}, cv=3
-    ).fit(distances)
-    raw = GridSearchCV(PreserveNeighbors(random_state=0), {"n_neighbors": [4, 6]}, cv=3).fit(X60)
+    estimator = PreserveNeighbors(init="quadratic", random_state=0)
+    search = GridSearchCV(estimator, {"n_neighbors": [4, 6]}, cv=3)
+    raw = clone(search).fit(X60)
+    given = search.set_params(estimator__metric="precomputed").fit(distances)
     for name in ("split0_test_score", "split1_test_score", "split2_test_score"):
         np.testing.assert_allclose(given.cv_results_[name], raw.cv_results_[name], atol=0.02)
 
@@ -576,7 +585,7 @@ def test_unseen_rows_of_a_neighbor_graph_have_as_many_neighbors_as_of_raw_data()
     graphs = KNeighborsTransformer(n_neighbors=5).fit(X60)
     from_graph = PreserveNeighbors(metric="precomputed", random_state=0)
     from_graph.fit(graphs.transform(X60))
-    from_data = PreserveNeighbors(n_neighbors=5, random_state=0).fit(X60)
+    from_data = PreserveNeighbors(n_neighbors=5, init="quadratic", random_state=0).fit(X60)
     np.testing.assert_array_equal(from_graph.embedding_, from_data.embedding_)
     np.testing.assert_allclose(  # scikit-learn's graph stores one neighbour more for unseen rows
         from_graph.transform(graphs.transform(UNSEEN)), from_data.transform(UNSEEN), atol=1e-6

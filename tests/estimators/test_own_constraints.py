@@ -92,7 +92,9 @@ def test_a_set_that_fixes_the_unit_scales_the_distances():
 
 def test_a_set_that_fixes_the_unit_needs_half_the_repulsion():
     says, silent = (
-        PreserveNeighbors(constraint=constraint, random_state=0, max_iter=5).fit(X)
+        PreserveNeighbors(
+            constraint=constraint, repulsion="sampled", random_state=0, max_iter=5
+        ).fit(X)
         for constraint in (copy_of(Standardized(), "fixes_unit"), copy_of(Standardized()))
     )
     attractive = [np.count_nonzero(e.weights_ > 0) for e in (says, silent)]

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 
@@ -87,6 +88,9 @@ class RepulsiveTerm(ABC):
         times the sum W of their weights.
     """
 
+    #: Whether the weight of the repulsion depends on the embedding.
+    adapts: ClassVar[bool] = False
+
     def __init__(self, sums: Sums, factor: float) -> None:
         self._sums, self.factor = sums, factor
 
@@ -121,6 +125,8 @@ class Repulsion(RepulsiveTerm):
 
 class NormalizedRepulsion(RepulsiveTerm):
     """Repulsion whose weight adapts to the embedding: rho W log(2 R(X))."""
+
+    adapts = True
 
     def value(self, energy: float) -> float:
         if not energy > 0:

@@ -51,7 +51,7 @@ class InTurn(Solver):
             history.append(result.history, after=done)
             done, evaluations = done + result.n_iter, evaluations + result.n_evaluations
             X = result.X
-            if result.status in (Status.STOPPED, Status.NOT_FINITE):
+            if result.status in (Status.STOPPED, Status.NOT_FINITE, Status.CONVERGED):
                 break
         reason = result.status.sentence(
             residual_norm=result.residual_norm,

@@ -204,7 +204,7 @@ class _Solve:
         while True:
             V, slope = self.pairs.direction(point.G, point.squared_norm)
             if self.max_step is not None:
-                V = shorten_rows(V, self.max_step)
+                V = self._shortened(point.X, V, self.max_step)
                 slope = self._read(dot(point.G, V))[0]
             if slope < 0:
                 found = self._search(point, V, slope)
@@ -213,6 +213,14 @@ class _Solve:
             if len(self.pairs) == 0:
                 return None
             self.pairs.clear()
+
+    def _shortened(self, X: torch.Tensor, V: torch.Tensor, longest: float) -> torch.Tensor:
+        """The direction with its long rows shortened, along the constraint set."""
+        V = shorten_rows(V, longest)
+        if self.constraint.needs_projection:
+            return self.constraint.project_tangent(X, V).contiguous()
+        # the set is flat, and steps are not projected
+        return add_multiple(self.constraint.project(X + V).contiguous(), X, -1.0)
 
     def _search(self, point: _Point, V: torch.Tensor, slope: float) -> _Point | None:
         start = _Point(0.0, point.X, point.G, point.value, slope, point.squared_norm)

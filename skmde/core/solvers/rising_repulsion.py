@@ -18,6 +18,9 @@ So eta is 2 rho^(1/4), at most 2, divided by the mean degree.
 
 The solver is no descent method: it overshoots, which carries items past each other, and it stops
 far from a stationary point. Projected L-BFGS continues from its last iterate.
+
+If the starting point is so spread out already that the first weight would exceed a fifth of a fixed
+lambda, as in a solution, the solver makes no step.
 """
 
 from __future__ import annotations
@@ -46,6 +49,7 @@ from skmde.core.solvers.result import (
 
 _EXAGGERATION = 4.0
 _STAGES = (50, 60, 75)  # iterations of the three stages
+_SPREAD = 0.2  # share of lambda
 _LEVEL = 5  # iterations with the same l_t in the second stage
 
 
@@ -55,12 +59,15 @@ class RisingRepulsion(Solver):
 
     Parameters
     ----------
+    tol : float
+        Stop when the Frobenius norm of the projected gradient is at most `tol`.
     max_iter : int
         Number of iterations. If there are fewer than 185, all stages are shortened.
     max_step : float
         Longest move of an item in an iteration, in the units of the embedding.
     """
 
+    tol: float = 1e-5
     max_iter: int = sum(_STAGES)
     max_step: float = 5.0
 
@@ -109,11 +116,16 @@ class RisingRepulsion(Solver):
             if not (math.isfinite(total) and math.isfinite(norm)):
                 status = Status.NOT_FINITE
                 break
-            if iteration >= sum(stages):
+            if norm <= self.tol:
+                status = Status.CONVERGED
+                break
+            weakest = objective.mean_weight / (_EXAGGERATION * energy) if energy > 0 else math.inf
+            is_spread = iteration == 0 and not repulsion.adapts and weakest > _SPREAD * slope
+            if is_spread or iteration >= sum(stages):
                 break
             early = iteration < stages[0]
             if early or iteration == stages[0]:
-                begin = objective.mean_weight / (_EXAGGERATION * energy)
+                begin = weakest
             level = (iteration - stages[0]) // _LEVEL
             share = min(1.0, level * _LEVEL / max(stages[1] - _LEVEL, 1))
             weight = begin if early else begin ** (1 - share) * slope**share
@@ -133,8 +145,8 @@ class RisingRepulsion(Solver):
             residual_norm=norm,
             n_iter=iteration,
             n_evaluations=iteration + 1,
-            converged=False,
+            converged=status is Status.CONVERGED,
             status=status,
-            reason=status.sentence(residual_norm=norm, tol=0.0, max_iter=self.max_iter),
+            reason=status.sentence(residual_norm=norm, tol=self.tol, max_iter=self.max_iter),
             history=history,
         )

@@ -13,6 +13,11 @@ from skmde.preprocessing.neighbors.tables import NeighborTables
 
 
 def default_n_neighbors(n_samples):
+    """PyMDE's rule: 1% of all pairs, clipped to 5 to 15 neighbours and to ``n_samples - 1``."""
+    return max(1, min(max(min(15, int(0.01 * (n_samples - 1) / 2)), 5), n_samples - 1))
+
+
+def many_neighbors(n_samples):
     """15, but at most a tenth of the samples; at least 5, and at most ``n_samples - 1``."""
     return max(1, min(max(5, min(15, n_samples // 10)), n_samples - 1))
 

@@ -245,7 +245,7 @@ def test_samples_without_a_chain_are_counted_and_finite():
 
 
 def test_copies_of_old_and_new_samples_end_apart_under_repulsion():
-    estimator = fitted("neighbors")
+    estimator = PreserveNeighbors(random_state=0, repulsion="sampled").fit(OLD)
     estimator.extend(np.vstack([OLD[:3], OLD[:3], NEW[:2], NEW[:2]]))
     assert len(np.unique(estimator.embedding_, axis=0)) == N + 10
     assert np.isfinite(estimator.embedding_).all()
@@ -283,8 +283,8 @@ def test_unseen_samples_are_repelled_as_much_before_and_after(kind, monkeypatch)
         module = "skmde.estimators.pairs.anchored"
     totals = []
 
-    def record(anchors, indices, weights, attract, repel, items, repulsion, **options):
-        totals.append(len(items) * repulsion)
+    def record(anchors, indices, weights, attract, repel, *, repulsive_weight, **options):
+        totals.append(len(options["repulsive_indices"]) * repulsive_weight)
         return np.zeros((len(indices), anchors.shape[1]))
 
     monkeypatch.setattr(f"{module}.place_by_neighbors", record)

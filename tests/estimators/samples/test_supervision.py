@@ -40,7 +40,7 @@ def test_without_target_weight_y_is_ignored():
 def test_classes_part_the_more_the_more_they_count():
     apart = [silhouette_score(fit(target_weight=w).embedding_, Y) for w in (0.0, 0.2, 1.0)]
     assert apart[0] < apart[1] < apart[2]
-    assert apart[2] > apart[0] + 0.1
+    assert apart[2] > apart[0] + 0.05
     known = np.where(np.arange(N) < 150, Y, -1)
     partly = silhouette_score(fit(known, target_weight=1.0).embedding_, Y)
     assert apart[0] < partly < apart[2]
@@ -50,7 +50,7 @@ def test_numbers_pull_samples_of_similar_targets_together():
     data, target = load_diabetes(return_X_y=True)
     target = target + 0.5
     scores = []
-    for weight in (0.0, 1.0):
+    for weight in (0.0, 3.0):
         estimator = PreserveNeighbors(random_state=0, target_weight=weight).fit(data, target)
         near = KNeighborsRegressor().fit(estimator.embedding_, target)
         scores.append(near.score(estimator.embedding_, target))
@@ -110,14 +110,14 @@ def test_pairs_of_numbers():
 
 
 def test_edges_and_weights_tell_the_targets_pairs():
-    estimator = fit(target_weight=0.25)
+    estimator = fit(target_weight=0.25, repulsion="sampled")
     edges, weights = estimator.edges_, estimator.weights_
     assert set(np.unique(weights)) == {-1.0, -0.25, 0.25, 1.0, 2.0}
     split = np.count_nonzero(weights > 0)
     assert (weights[:split] > 0).all() and (weights[split:] < 0).all()
     own = edges[weights == 0.25]
     assert (Y[own[:, 0]] == Y[own[:, 1]]).all()
-    assert abs(estimator.graph_ - fit().graph_).max() == 0
+    assert abs(estimator.graph_ - fit(repulsion="sampled").graph_).max() == 0
     # without repulsion nothing repels
     assert (fit(target_weight=0.25, repulsive_penalty=None).weights_ > 0).all()
 
