@@ -34,7 +34,12 @@ from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.objectives.edges import EdgeList
-from skmde.core.objectives.repulsion import Repulsion, energy_sums
+from skmde.core.objectives.repulsion import (
+    NormalizedRepulsion,
+    Repulsion,
+    RepulsiveTerm,
+    energy_sums,
+)
 from skmde.core.objectives.rescaled import Rescaled
 from skmde.core.objectives.total import Total
 from skmde.core.solvers.base import solve
@@ -128,10 +133,11 @@ class AnchoredProblem:
         Indices of the anchored items, and their coordinates.
     anchor_weight : float or None
         Weight of the pulls of soft anchors; None for fixed anchors.
-    repulsive_weight : float, optional
-        Weight of the repulsion of all pairs under the second penalty, besides the edges. Pairs of
-        two fixed anchors repel, too, which adds a constant to the value. None means that only
-        edges repel.
+    repulsion : {"all", "normalized"} or None, default=None
+        Repulsion of all pairs under the second penalty, besides the edges; see `MDE`. Pairs of two
+        fixed anchors repel, too. None means that only edges repel.
+    repulsive_weight : float, default=1.0
+        Weight of the repulsion of all pairs.
     item_weights : ndarray of shape (n_items,), optional
         Factors of the items in that repulsion; None means 1.
     device : torch.device
@@ -154,12 +160,14 @@ class AnchoredProblem:
         anchors: np.ndarray,
         values: np.ndarray,
         anchor_weight: float | None = None,
-        repulsive_weight: float | None = None,
+        repulsion: str | None = None,
+        repulsive_weight: float = 1.0,
         item_weights: np.ndarray | None = None,
         device: torch.device,
         n_jobs: int | None,
     ) -> None:
-        self._repulsive_weight, self._item_weights = repulsive_weight, item_weights
+        self._repulsion, self._item_weights = repulsion, item_weights
+        self._repulsive_weight = repulsive_weight
         self.n_items, self.functions = n_items, functions
         self.anchors, self.values = anchors, values
         self._anchor_weight = anchor_weight
@@ -227,7 +235,7 @@ class AnchoredProblem:
             return True
         if isinstance(self.functions, Loss):
             return False
-        if self._repulsive_weight is not None:
+        if self._repulsion is not None:
             return False
         attract, repel = self.functions
         return type(attract) is Quadratic and (repel is None or not (self.weights < 0).any())
@@ -382,7 +390,7 @@ class AnchoredProblem:
     @property
     def _attracts_only(self) -> bool:
         """Whether the functions are penalties, and no pair repels."""
-        if self._repulsive_weight is not None:
+        if self._repulsion is not None:
             return False
         return isinstance(self.functions, tuple) and not (self.weights < 0).any()
 
@@ -440,24 +448,43 @@ class AnchoredProblem:
             edges = edges.joined(pulls)
         m, backend = self.values.shape[1], choose_backend(self._device, count_threads(self._n_jobs))
         terms: list[Term] = [EdgeTerm(edges, self._n_all, m, dtype=dtype, backend=backend)]
-        if self._repulsive_weight is not None:
-            terms.append(self._repulsion(functions, len(edges), m, dtype, backend))
+        if self._repulsion is not None:
+            terms.append(self._repulsive_term(functions, edges, dtype, backend))
         return Total(terms, backend)
 
-    def _repulsion(
-        self, functions: Functions, n_edges: int, m: int, dtype: torch.dtype, backend: Backend
-    ) -> Term:
+    def _repulsive_term(
+        self, functions: Functions, edges: EdgeList, dtype: torch.dtype, backend: Backend
+    ) -> RepulsiveTerm:
         """Repulsion of all pairs of items; targets of pulls do not repel."""
         assert isinstance(functions, tuple) and functions[1] is not None
-        assert self._repulsive_weight is not None
-        s = np.zeros(self._n_all)
-        s[: self.n_items] = 1.0 if self._item_weights is None else self._item_weights
-        plain = self._item_weights is None and self._n_all == self.n_items
-        weights = None if plain else torch.from_numpy(s).to(self._device)
+        weights = np.zeros(self._n_all)
+        weights[: self.n_items] = 1.0 if self._item_weights is None else self._item_weights
+        alike = bool((weights == 1).all())
         sums = energy_sums(
-            functions[1], weights, self._n_all, m, dtype=dtype, backend=backend, accuracy="fast"
+            functions[1],
+            None if alike else torch.from_numpy(weights).to(self._device),
+            self._n_all,
+            self.values.shape[1],
+            dtype=dtype,
+            backend=backend,
         )
-        return Repulsion(sums, self._repulsive_weight / n_edges)
+        factor = self._repulsive_weight / len(edges)
+        if self._repulsion == "normalized":
+            attraction = float(self.weights[self.weights > 0].sum())
+            return NormalizedRepulsion(sums, factor * attraction)
+        return Repulsion(sums, factor)
+
+    def effective_repulsive_weight(self, X: np.ndarray) -> float:
+        """Weight of the repulsion of all pairs that has the same gradient at an embedding."""
+        if self._repulsion == "all":
+            return self._repulsive_weight
+        objective = self._objective(self.functions, torch.float64)
+        term = objective.terms[1]
+        assert isinstance(term, RepulsiveTerm)
+        everything = np.zeros((self._n_all, X.shape[1]))
+        everything[: self.n_items] = X - self.center
+        energy, _ = term.energy(torch.from_numpy(everything).to(self._device))
+        return term.slope(energy) * len(self.edges)
 
     def _evaluate(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         """Average distortion and its gradient at X, in float64; zeros if there are no pairs."""

@@ -62,10 +62,15 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         penalty, such as "linear", "huber" or "cubic", the problem has a unique minimum value,
         which the solver reaches from any starting point.
     repulsive_penalty : str, Penalty, callable or None, default=None
-        Penalty of repulsive pairs. They are sampled from all other pairs and have weight -1. With
-        None there are none.
+        Penalty of repulsive pairs. With None there are none.
+    repulsion : {"sampled", "all", "normalized"}, default="sampled"
+        Pairs that repel: a sample of all other pairs, or all pairs; see
+        :class:`PreserveNeighbors`.
+    repulsive_weight : float, default=1.0
+        Weight of a pair that repels.
     repulsive_fraction : float, default=None
-        Number of repulsive pairs, as a multiple of the number of attractive ones. None means 1.
+        For ``repulsion="sampled"``: number of repulsive pairs, as a multiple of the number of
+        attractive ones. None means 1.
     loss : str, Loss or callable, default=None
         Loss of original distances, in place of penalties; see :mod:`skmde.losses`.
     anchor_weight : float, default=None
@@ -195,6 +200,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "attractive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable],
         "repulsive_penalty": [StrOptions(set(PENALTIES)), Penalty, callable, None],
+        "repulsion": [StrOptions({"sampled", "all", "normalized"})],
+        "repulsive_weight": [Interval(Real, 0, 1e30, closed="both")],
         "repulsive_fraction": [Interval(Real, 0, 1e30, closed="right"), None],
         "loss": [StrOptions(set(NAMED_LOSSES)), Loss, callable, None],
         "anchor_weight": [Interval(Real, 0, None, closed="neither"), None],
@@ -221,6 +228,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         *,
         attractive_penalty: PenaltyLike = "quadratic",
         repulsive_penalty: PenaltyLike | None = None,
+        repulsion: str = "sampled",
+        repulsive_weight: float = 1.0,
         repulsive_fraction: float | None = None,
         loss: LossLike | None = None,
         anchor_weight: float | None = None,
@@ -242,6 +251,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         self.n_components = n_components
         self.attractive_penalty = attractive_penalty
         self.repulsive_penalty = repulsive_penalty
+        self.repulsion = repulsion
+        self.repulsive_weight = repulsive_weight
         self.repulsive_fraction = repulsive_fraction
         self.loss = loss
         self.anchor_weight = anchor_weight
@@ -353,6 +364,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
                 anchors=anchors,
                 values=values,
                 anchor_weight=self.anchor_weight,
+                **source.repulsion(),
                 device=device,
                 n_jobs=self.n_jobs,
             )
@@ -388,6 +400,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
                 pairs.distances,
                 anchors=np.arange(len(old)),
                 values=old.astype(np.float64),
+                **source.repulsion(),
                 device=device,
                 n_jobs=self.n_jobs,
             )
@@ -411,7 +424,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         self.distances_ = problem.deviations
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = max(1, solution.n_iter), solution.history
-        source.choose_items(problem.weights, random_state, rng)
+        source.choose_items(problem, solution.X, random_state, rng)
         source.drop_training_state()
         self._pairs = source
 
@@ -457,6 +470,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             n_neighbors=self.n_neighbors,
             max_distance=self.max_distance,
             fraction=self.repulsive_fraction or 1.0,
+            repulsion=self.repulsion,
+            repulsive_weight=self.repulsive_weight,
             random_state=random_state,
             rng=rng,
             verbose=self.verbose,

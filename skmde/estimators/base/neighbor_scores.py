@@ -12,6 +12,8 @@ from skmde._utils.sklearn_compat import check_is_fitted
 from skmde.estimators.base.input import InputMixin
 from skmde.estimators.base.typing import Data
 
+_SCORED = 15  # nearest training samples that `score` compares
+
 
 class NeighborScoresMixin(InputMixin):
     """``score_samples`` and ``score`` of an estimator that places samples by their neighbours.
@@ -63,11 +65,12 @@ class NeighborScoresMixin(InputMixin):
     def score(self, X: Data, y: Any = None) -> float:
         """Share of the nearest training samples that are also nearest in the embedding.
 
-        For every row of X, the `n_neighbors` training samples nearest to it are compared with
-        the `n_neighbors` training samples nearest to its coordinates in the embedding (see
-        `transform`). The score is the mean share that both sets have in common. 1 is best; a random
-        embedding scores ``n_neighbors / n_samples``. The score does not depend on the scale of the
-        penalties, so a grid search can use it to compare penalties, dimensions and constraints.
+        For every row of X, the 15 training samples nearest to it are compared with the 15 training
+        samples nearest to its coordinates in the embedding (see `transform`). The score is the mean
+        share that both sets have in common. 1 is best; a random embedding scores
+        ``15 / n_samples``. The number 15 does not depend on `n_neighbors`, and the score does not
+        depend on the scale of the penalties. So a grid search can use it to compare numbers of
+        neighbours, weights of repulsion, penalties, dimensions and constraints.
 
         Parameters
         ----------
@@ -83,7 +86,9 @@ class NeighborScoresMixin(InputMixin):
         """
         check_is_fitted(self)
         with cpu_by_default():
-            coordinates, indices = self._place(self._checked_unseen(X))
+            X = self._checked_unseen(X)
+            coordinates, _ = self._place(X)
+            indices = self._neighbors.nearest(self._columns(X), _SCORED)
         anchors = self._counted.rows(self.embedding_)
         k = min(indices.shape[1], len(anchors))
         search = NearestNeighbors(n_neighbors=k).fit(anchors)

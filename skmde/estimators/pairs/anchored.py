@@ -1,8 +1,9 @@
 """The pairs of an anchored embedding, and the placement of unseen samples.
 
 :class:`AnchoredMDE` uses either penalties of weighted pairs (`WeightedPairs`) or a loss of original
-distances (`DistancePairs`). Both have the same methods: ``pairs``, ``place`` for `transform`,
-``extended`` for `extend`, and after a fit ``choose_items`` and ``drop_training_state``.
+distances (`DistancePairs`). Both have the same methods: ``pairs``, ``repulsion``, ``place`` for
+`transform`, ``extended`` for `extend`, and after a fit ``choose_items`` and
+``drop_training_state``.
 `AffinityPairs` is the source of pairs that are given as a graph.
 """
 
@@ -38,6 +39,8 @@ def anchored_pairs(
     n_neighbors,
     max_distance,
     fraction,
+    repulsion,
+    repulsive_weight,
     random_state,
     rng,
     verbose,
@@ -55,7 +58,9 @@ def anchored_pairs(
     n_neighbors : int or None
     max_distance : float or None
     fraction : float
-        Number of repulsive pairs for each attractive one.
+        Number of repulsive pairs for each attractive one, if they are sampled.
+    repulsion : {"sampled", "all", "normalized"}
+    repulsive_weight : float
     random_state : RandomState
         Seeds the search for neighbours, for penalties of weighted pairs.
     rng : numpy.random.Generator
@@ -80,10 +85,10 @@ def anchored_pairs(
         )
         return DistancePairs(distances, functions, max_distance)
     if isinstance(metric, str) and metric == "affinity":
-        return WeightedPairs(AffinityPairs(X), functions, fraction)
+        return WeightedPairs(AffinityPairs(X), functions, fraction, repulsion, repulsive_weight)
     search.update(metric=metric, random_state=random_state.randint(np.iinfo(np.int32).max))
     neighbors = NeighborPairs(X, n_neighbors, max_distance, **search)
-    return WeightedPairs(neighbors, functions, fraction)
+    return WeightedPairs(neighbors, functions, fraction, repulsion, repulsive_weight)
 
 
 class AffinityPairs:
@@ -129,7 +134,7 @@ class AffinityPairs:
 
 
 class WeightedPairs:
-    """Pairs that attract each other by their weights, and random pairs that repel each other.
+    """Pairs that attract each other by their weights, and pairs that repel each other.
 
     Parameters
     ----------
@@ -137,7 +142,11 @@ class WeightedPairs:
     functions : tuple of two
         The attractive penalty, and the repulsive one or None.
     fraction : float
-        Number of repulsive pairs for each attractive one.
+        Number of repulsive pairs for each attractive one, if they are sampled.
+    repulsion : {"sampled", "all", "normalized"}
+        Pairs that repel.
+    repulsive_weight : float
+        Their weight.
 
     Attributes
     ----------
@@ -147,15 +156,19 @@ class WeightedPairs:
         Whether samples that coincide at the start must be moved apart first.
     """
 
-    def __init__(self, source, functions, fraction):
+    def __init__(self, source, functions, fraction, repulsion, repulsive_weight):
         self.source, self.functions, self._fraction = source, functions, fraction
+        self._kind = "none" if functions[1] is None else repulsion
+        self._weight = repulsive_weight
         self.separates = functions[1] is not None
         self._total = None
 
     def pairs(self, random_state, rng):
         """The pairs of the problem; `random_state` draws the repulsive ones."""
         graph = self.source.pairs()
-        edges, weights = signed_pairs(graph, self.functions[1], self._fraction, random_state)
+        sampled = self.functions[1] if self._kind == "sampled" else None
+        edges, weights = signed_pairs(graph, sampled, self._fraction, random_state)
+        weights[weights < 0] *= self._weight
         return Pairs(edges, None, weights=weights)
 
     def extended(self, X):
@@ -164,22 +177,35 @@ class WeightedPairs:
         other.source = self.source.extended(X)
         return other
 
-    def choose_items(self, weights, random_state, rng):
+    def repulsion(self):
+        """Arguments of an anchored problem for the repulsion of all pairs."""
+        if self._kind in ("all", "normalized"):
+            return {"repulsion": self._kind, "repulsive_weight": self._weight}
+        return {}
+
+    def choose_items(self, problem, embedding, random_state, rng):
         """Choose the training samples that repel unseen samples.
 
         Parameters
         ----------
-        weights : ndarray of shape (p,)
-            Weights of the pairs that were embedded.
+        problem : AnchoredProblem
+            The problem that was solved.
+        embedding : ndarray of shape (n, m)
+            Its solution.
         random_state : RandomState
             Draws these samples.
         rng : numpy.random.Generator
             Not used.
         """
-        n = self.source.n_items
+        n, weights = self.source.n_items, problem.weights
+        if self._kind in ("all", "normalized"):
+            # an extension repels as before, whatever its own weight would be
+            self._kind, self._weight = "all", problem.effective_repulsive_weight(embedding)
+            self._repulsive = RepulsiveSamples.all(self._weight)
+            return
         if self._total is None:
             # mean total repulsion of a training sample
-            self._total = 2.0 * np.count_nonzero(weights < 0) / n
+            self._total = -2.0 * float(weights[weights < 0].sum()) / n
         self._repulsive = RepulsiveSamples.some_of(n, self._total, random_state)
 
     def drop_training_state(self):
@@ -246,12 +272,18 @@ class DistancePairs:
         other._first, other.source = self.source.n_items, self.source.extended(X)
         return other
 
-    def choose_items(self, weights, random_state, rng):
+    def repulsion(self):
+        """No argument of an anchored problem: no pairs repel."""
+        return {}
+
+    def choose_items(self, problem, embedding, random_state, rng):
         """Choose the training samples whose distances place unseen samples.
 
         Parameters
         ----------
-        weights : ndarray of shape (p,)
+        problem : AnchoredProblem
+            Not used.
+        embedding : ndarray of shape (n, m)
             Not used.
         random_state : RandomState
             Not used.

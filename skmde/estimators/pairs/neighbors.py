@@ -90,6 +90,10 @@ class NeighborPairs:
         ratio = np.divide(reach, own, out=np.ones(len(own)), where=own > reach)
         return np.where(counts > 0, ratio, 0.0)
 
+    def nearest(self, X, k):
+        """Indices of the k nearest samples of each unseen row, -1 where there are fewer."""
+        return self._tables.of_unseen(X, min(k, self.n_items))[0]
+
     def of_unseen(self, X):
         indices, distances, twin = self._tables.of_unseen(X, self._n_neighbors)
         mutual = distances <= self._tables.reach[indices]
