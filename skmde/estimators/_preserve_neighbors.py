@@ -39,10 +39,11 @@ from skmde.estimators.base.typing import (
     PenaltyLike,
     RandomState,
 )
+from skmde.estimators.pairs.base import component_labels
 from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors, many_neighbors
 from skmde.estimators.pairs.repulsion import RepulsiveSamples, crowded_pairs, signed_pairs
 from skmde.estimators.pairs.repulsion_rule import repulsion_rule
-from skmde.estimators.samples.counted import PositiveWeightSamples
+from skmde.estimators.samples.counted import PositiveWeightSamples, entries
 from skmde.estimators.samples.supervision import target_pairs, with_targets
 from skmde.estimators.starts.canonical import CanonicalOrder
 from skmde.estimators.starts.neighbors import (
@@ -52,15 +53,18 @@ from skmde.estimators.starts.neighbors import (
     quadratic_start,
     random_start,
     separate_coincident,
+    without_far_items,
 )
 from skmde.functions.base import Penalty
 from skmde.functions.registry import PENALTIES
+from skmde.preprocessing.graphs.components import draw_together
 from skmde.preprocessing.neighbors.known_rows import with_twins
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 # Weight of repulsive pairs where all samples of a group are neighbours of each other: twice that of
 # the attraction, so that two of them would be at distance 1.
 _CROWDED = 4.0
+_GAP = 4.0  # distance of parts of the map that no pair of neighbours joins
 # Data whose intrinsic dimension exceeds that of the embedding by less than this are unrolled.
 _FLAT = 0.5
 
@@ -471,23 +475,36 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             raise ValueError(f"No two samples are neighbours: {reason}.")
 
     def _starting_point(self, X, neighbors, graph, constraint, random_state):
-        n, init = graph.shape[0], self.init
-        n_threads = count_threads(self.n_jobs)
-        if isinstance(init, str) and init == "auto":
-            init = self._named_start(neighbors)
-        if not isinstance(init, str):
-            init = self._counted.rows(as_host_array(init), "init")
+        n = graph.shape[0]
+        if not isinstance(self.init, str):
+            init = self._counted.rows(as_host_array(self.init), "init")
             movable = not constraint.fixes_position
             start = given_start(init, n, self.n_components, movable=movable)
-        elif init == "quadratic":
-            start = quadratic_start(graph, self.n_components, n_threads)
-        elif init == "isomap":
-            start = isomap_start(neighbors.lengths(), self.n_components, n_threads)
-        elif init == "random":
-            start = random_start(n, self.n_components, random_state)
         else:
-            start = pca_start(X, self.n_components, random_state)
+            name = self._named_start(neighbors) if self.init == "auto" else self.init
+            start = self._computed_start(name, X, neighbors, graph, random_state)
         return separate_coincident(start, random_state)
+
+    def _computed_start(self, name, X, neighbors, graph, random_state):
+        """The starting point of a name, in which few far samples do not squeeze the others."""
+        m, n_threads = self.n_components, count_threads(self.n_jobs)
+        if name == "random":
+            return random_start(graph.shape[0], m, random_state)
+        if name == "pca":
+            seed = random_state.randint(np.iinfo(np.int32).max)
+
+            def start(kept):
+                rows = X if kept is None else entries(X, kept)
+                return pca_start(rows, m, np.random.RandomState(seed))
+        else:
+            is_quadratic = name == "quadratic"
+            whole = graph if is_quadratic else neighbors.lengths()
+            embed = quadratic_start if is_quadratic else isomap_start
+
+            def start(kept):
+                return embed(whole if kept is None else whole[kept][:, kept], m, n_threads)
+
+        return without_far_items(start, graph) if self._rule.sums_all else start(None)
 
     def _named_start(self, neighbors):
         """The starting point that "auto" means."""
@@ -529,11 +546,16 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             options["callbacks"] = callbacks_in_units(options["callbacks"], given_order)
         solution = problem.embed(start, **options).cpu().double()
         solution = problem.constraint.finish(solution).numpy()
+        result = problem.result
+        if order is not None and self.max_iter > 0:
+            labels = component_labels(edges[weights > 0], len(solution))
+            if labels is not None:
+                solution = draw_together(solution, labels, _GAP)
+                problem.embed(solution.astype(np.float32), max_iter=0)
         self.embedding_ = given_order(solution.astype(dtype))
         self.distortion_ = float(problem.value)
         self.residual_norm_ = float(problem.residual_norm)
-        self.n_iter_ = problem.result.n_iter
-        self.history_ = problem.result.history.as_arrays()
+        self.n_iter_, self.history_ = result.n_iter, result.history.as_arrays()
         if rule.kind == "normalized":
             self._repulsive = RepulsiveSamples.all(problem.effective_repulsive_weight())
 

@@ -7,6 +7,7 @@ which the default penalties are made.
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.csgraph import dijkstra
 
 from skmde._linalg.frame import Frame
@@ -18,6 +19,9 @@ from skmde.core.spectral.laplacian import laplacian_embedding
 from skmde.preprocessing.graphs.components import connected_components, pack_components
 
 _LANDMARKS = 30
+# Far items: at most this share of all, and this many times farther out than the median; the start
+# is computed anew at most so many times.
+_FEW, _FAR, _TRIALS = 0.03, 4.0, 3
 _WILD = 1e15  # relative to the given numbers; beyond, squares overflow float32
 _WORK = 2e8  # stored entries times steps; takes one or two seconds
 
@@ -58,6 +62,55 @@ def quadratic_start(graph, n_components, n_threads):
 def _part_layout(graph, n_components, n_threads):
     max_iter = int(np.clip(_WORK / graph.nnz, 60, 1000))
     return laplacian_embedding(graph, n_components, max_iter=max_iter, n_threads=n_threads)
+
+
+def without_far_items(start, graph):
+    """A starting point in which a few far items do not squeeze all others together.
+
+    One far item can take a component to itself, and so can a loose end of the graph. If few items
+    have more than half of the sum of squares of a component, they are left out, the start of the
+    others is computed again, and the far ones start at the mean of their neighbours.
+
+    Parameters
+    ----------
+    start : callable
+        Takes indices of items, or None for all, and returns their starting point.
+    graph : csr_array of shape (n_samples, n_samples)
+        Weights of neighbours.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_components), float32
+    """
+    n = graph.shape[0]
+    X, kept = start(None), np.arange(n)
+    for _ in range(_TRIALS):
+        far = _dominant(X[kept], int(_FEW * n))
+        if not far.any():
+            break
+        kept = kept[~far]
+        X = np.zeros_like(X)
+        X[kept] = start(kept)
+    if len(kept) < n:
+        left = np.setdiff1d(np.arange(n), kept)
+        weights = sp.csr_array(graph[left])
+        sums = np.asarray(weights[:, kept].sum(axis=1))
+        X[left] = (weights @ X) / np.where(sums > 0, sums, 1.0)[:, None]
+        X[left] += 1e-3 * np.random.default_rng(0).standard_normal(X[left].shape)
+    return X.astype(np.float32)
+
+
+def _dominant(X, few):
+    """Whether an item is one of few that have more than half of a component's sum of squares."""
+    far = np.zeros(len(X), dtype=bool)
+    if few == 0:
+        return far
+    squares = (X - np.median(X, axis=0)).astype(np.float64) ** 2
+    for column in squares.T:
+        top = np.argpartition(column, -few)[-few:]
+        if column[top].sum() > 0.5 * column.sum():
+            far[top] = column[top] > _FAR**2 * np.median(column)
+    return far
 
 
 def isomap_start(lengths, n_components, n_threads):

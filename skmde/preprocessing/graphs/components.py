@@ -113,6 +113,49 @@ def pack_components(X, labels, *, gap=0.5, rescale=True):
     return packed
 
 
+def draw_together(X, labels, gap):
+    """Move components towards each other as far as they do not touch.
+
+    Components that no edge joins repel each other without end. Their arrangement is kept: all
+    centers move towards the mean of all nodes by the same factor. The factor is the smallest for
+    which the circles around the components keep a distance of `gap`; it is at most 1.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_columns), float
+        An embedding.
+    labels : ndarray of shape (n,), int
+        The component of each row, numbered from 0.
+    gap : float
+        Least distance of two circles.
+
+    Returns
+    -------
+    X : ndarray of shape (n, n_columns), float64
+        A new array with column means 0.
+    """
+    X = np.asarray(X, dtype=np.float64)
+    X = X - X.mean(axis=0)
+    sizes = np.bincount(labels)
+    if len(sizes) <= 1:
+        return X
+    sums = [np.bincount(labels, column) for column in X.T]
+    centers = np.stack(sums, axis=1) / sizes[:, None]
+    radii = np.zeros(len(sizes))
+    np.maximum.at(radii, labels, np.linalg.norm(X - centers[labels], axis=1))
+    factor = 0.0
+    for k in range(len(sizes) - 1):
+        distances = np.linalg.norm(centers[k + 1 :] - centers[k], axis=1)
+        room = radii[k + 1 :] + radii[k] + gap
+        factor = max(
+            factor,
+            float(np.divide(room, distances, out=np.ones_like(room), where=distances > room).max()),
+        )
+        if factor >= 1.0:
+            return X
+    return X + (factor - 1.0) * centers[labels]
+
+
 def _shelves(boxes):
     """Lower corners of boxes that are packed in rows (shelves), the tallest box first."""
     n, plane = boxes.shape
