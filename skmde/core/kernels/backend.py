@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -27,8 +28,10 @@ import torch
 from skmde._linalg.vector_kernels import combine, history_dots, momentum_step
 from skmde._utils.device import is_cpu
 from skmde._utils.threads import even_pieces, run_pieces
-from skmde.core.kernels import numba_edges, numba_maps, torch_reference
+from skmde.core.kernels import numba_edges, numba_maps, torch_lattice, torch_reference
+from skmde.core.kernels.far_groups import bounded, grouped_energy, plan_groups
 from skmde.core.kernels.lattice import ACCURACIES, Lattice
+from skmde.core.kernels.torch_lattice import TorchLattice
 from skmde.functions.base import Loss, Penalty
 
 _EDGES_PER_PIECE = 1 << 18
@@ -144,6 +147,20 @@ class Backend(ABC):
         """
         return None
 
+    @abstractmethod
+    def product_sums(
+        self,
+        function: Penalty,
+        item_weights: torch.Tensor | None,
+        n_items: int,
+        n_components: int,
+        dtype: torch.dtype,
+    ) -> Sums:
+        """The same as `edge_sums` for all pairs of items; a weight is a product of items' weights.
+
+        There is no list of the pairs or of their weights.
+        """
+
     def lattice_sums(
         self,
         function: Penalty,
@@ -153,10 +170,10 @@ class Backend(ABC):
         dtype: torch.dtype,
         accuracy: str,
     ) -> Sums | None:
-        """The same as `all_pairs_sums`, approximately, by a convolution on a lattice.
+        """The same as `product_sums`, approximately, by a convolution on a lattice.
 
-        The weight of a pair is the product of its items' weights. ``core/kernels/lattice.py`` says
-        how accurate the sums are.
+        ``core/kernels/lattice.py`` says how accurate the sums are, and ``far_groups.py`` what
+        happens if the items are too far apart for one lattice.
 
         Returns
         -------
@@ -280,15 +297,20 @@ class CompiledBackend(Backend):
         length = function.smooth_length
         if length is None or n_components > 2 or not self.supports(function):
             return None
-        kind, params = _kernel_of(function, torch.float64)
-        lattice = Lattice(
-            lambda squares: numba_maps.values_at(kind, params, squares),
-            length,
-            ACCURACIES[accuracy],
-            self.n_threads,
-        )
-        ones = torch.ones(n_items, dtype=dtype)
-        charges = (ones if item_weights is None else item_weights.to(dtype)).numpy()
+        kernel, accurate = _kernel_of(function, torch.float64), ACCURACIES[accuracy]
+        grid, charges = accurate.grid(length), _charges(item_weights, n_items, dtype).numpy()
+
+        @cache
+        def lattice_of(factor: int) -> Lattice:
+            return Lattice(
+                lambda squares: numba_maps.values_at(*kernel, squares),
+                grid.coarser(factor),
+                accurate.dtype,
+                self.n_threads,
+            )
+
+        def add_pairs(P: Any, c: Any, stops: np.ndarray) -> tuple[float, np.ndarray]:
+            return self._later_pairs(_kernel_of(function, dtype), P, c, stops)
 
         def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
             points = X.numpy()
@@ -297,13 +319,61 @@ class CompiledBackend(Backend):
             low, high = points.min(axis=0), points.max(axis=0)
             if not (np.isfinite(low).all() and np.isfinite(high).all()):
                 return np.nan, torch.full_like(X, np.nan)
-            value, gradient = lattice.energy(points, charges, low, high)
+            if grid.fits(low, high):
+                value, gradient = lattice_of(1).energy(points, charges, low, high)
+            else:
+                points = bounded(points)
+                plan = plan_groups(points, grid)
+                value, gradient = grouped_energy(points, charges, plan, lattice_of, add_pairs)
             gradient *= points.dtype.type(scale)
             # Forces between pairs add up to 0, which holds on the lattice only nearly.
             gradient -= gradient.mean(axis=0, dtype=np.float64).astype(gradient.dtype)
             return value * scale, torch.from_numpy(gradient[:, :n_components]).contiguous()
 
         return sums
+
+    def product_sums(
+        self,
+        function: Penalty,
+        item_weights: torch.Tensor | None,
+        n_items: int,
+        n_components: int,
+        dtype: torch.dtype,
+    ) -> Sums:
+        kernel = _kernel_of(function, dtype)
+        charges = _charges(item_weights, n_items, dtype).numpy()
+        stops = np.arange(1, n_items + 1)
+
+        def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
+            value, gradient = self._later_pairs(kernel, X.numpy(), charges, stops, scale)
+            return value * scale, torch.from_numpy(gradient)
+
+        return sums
+
+    def _later_pairs(
+        self,
+        kernel: tuple[int, Any],
+        X: Any,
+        charges: Any,
+        stops: np.ndarray,
+        scale: float = 1.0,
+    ) -> tuple[float, np.ndarray]:
+        """Sum over the pairs (i, j) with ``j >= stops[i]``, and `scale` times its gradient."""
+        n, m = X.shape
+        columns = np.ascontiguousarray(X.T)
+        pieces = pair_pieces(stops)
+        parts = np.zeros((len(pieces), n * m), X.dtype)
+
+        def add(number: int, start: int, stop: int) -> float:
+            G = parts[number].reshape(m, n)
+            return float(
+                numba_edges.add_later_pairs(*kernel, columns, charges, stops, start, stop, G)
+            )
+
+        totals = run_pieces(add, pieces, self.n_threads)
+        flat = np.empty(m * n, X.dtype)
+        self._collect(parts, scale, flat)
+        return sum(totals), np.ascontiguousarray(flat.reshape(m, n).T)
 
     def momentum_step(
         self,
@@ -391,6 +461,65 @@ class TorchBackend(Backend):
 
         return sums
 
+    def product_sums(
+        self,
+        function: Penalty,
+        item_weights: torch.Tensor | None,
+        n_items: int,
+        n_components: int,
+        dtype: torch.dtype,
+    ) -> Sums:
+        charges = _charges(item_weights, n_items, dtype).to(self.device)
+        stops = np.arange(1, n_items + 1)
+
+        def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
+            value, gradient = torch_lattice.add_later_pairs(function, X, charges, stops)
+            return value * scale, gradient * scale
+
+        return sums
+
+    def lattice_sums(
+        self,
+        function: Penalty,
+        item_weights: torch.Tensor | None,
+        n_items: int,
+        n_components: int,
+        dtype: torch.dtype,
+        accuracy: str,
+    ) -> Sums | None:
+        length = function.smooth_length
+        if length is None or n_components > 2:
+            return None
+        accurate = ACCURACIES[accuracy]
+        grid = accurate.grid(length)
+        charges = _charges(item_weights, n_items, dtype).to(self.device)
+        precision = dtype if accurate.dtype is None else torch.float64
+        total = float(charges.abs().double().sum())
+
+        @cache
+        def lattice_of(factor: int) -> TorchLattice:
+            return TorchLattice(function, grid.coarser(factor), precision, total)
+
+        def add_pairs(
+            P: torch.Tensor, c: torch.Tensor, stops: np.ndarray
+        ) -> tuple[torch.Tensor, torch.Tensor]:
+            return torch_lattice.add_later_pairs(function, P, c, stops)
+
+        def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
+            points = torch.cat([X, torch.zeros_like(X)], dim=1) if n_components == 1 else X
+            low, high = torch_lattice.corners(points)
+            if not (np.isfinite(low).all() and np.isfinite(high).all()):
+                return np.nan, torch.full_like(X, np.nan)
+            if grid.fits(low, high):
+                value, gradient = lattice_of(1).energy(points, charges, low, high)
+            else:
+                host = bounded(points.cpu().numpy())
+                points, plan = torch.from_numpy(host).to(self.device), plan_groups(host, grid)
+                value, gradient = grouped_energy(points, charges, plan, lattice_of, add_pairs)
+            return value * scale, (gradient[:, :n_components] * scale).contiguous()
+
+        return sums
+
     def history_dots(self, H: torch.Tensor, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch_reference.history_dots(H, g, y)
 
@@ -426,6 +555,12 @@ def _kernel_of(function: Penalty | Loss, dtype: torch.dtype) -> tuple[int, Any]:
     return kind, torch.tensor(parameters, dtype=dtype).numpy()
 
 
+def _charges(item_weights: torch.Tensor | None, n_items: int, dtype: torch.dtype) -> torch.Tensor:
+    """Factors of the items in the weights of pairs."""
+    ones = torch.ones(n_items, dtype=dtype)
+    return ones if item_weights is None else item_weights.to(dtype)
+
+
 def _vector_pieces(length: int) -> list[tuple[int, int]]:
     """Pieces of a long vector; their number depends only on the length."""
     return even_pieces(0, length, min(_MAX_PIECES, -(-length // _NUMBERS_PER_PIECE)))
@@ -457,8 +592,13 @@ def edge_pieces(counts: Sequence[int], length: int) -> list[tuple[int, int, int]
 
 def row_pieces(n_items: int) -> list[tuple[int, int, int]]:
     """Numbered pieces of rows with about equally many pairs; they depend only on `n_items`."""
-    rows = np.arange(n_items + 1)
-    before = rows * (2 * n_items - rows - 1) // 2
+    return pair_pieces(np.arange(1, n_items + 1))
+
+
+def pair_pieces(stops: np.ndarray) -> list[tuple[int, int, int]]:
+    """The same for the pairs (i, j) with ``j >= stops[i]``."""
+    n_items = len(stops)
+    before = np.concatenate([[0], np.cumsum(n_items - stops)])
     n_pairs = int(before[-1])
     count = min(max(1, n_pairs // _PAIRS_PER_PIECE), _MAX_PIECES)
     bounds = np.searchsorted(before[:-1], np.linspace(0, n_pairs, count + 1)).tolist()

@@ -20,7 +20,8 @@ The potential of a charge's own nodes at the charge is known in closed form and 
 
 The work is O(n + B^2 log B) for B nodes along a side. Positions are in the units of the embedding.
 The lattice is fixed in space: its nodes are at multiples of h, so the energy changes continuously
-as the items spread out.
+as the items spread out. The number of nodes has a limit; beyond it, ``far_groups.py`` cuts the
+items into groups.
 
 References
 ----------
@@ -32,7 +33,7 @@ J. Chem. Phys. 1995, for the B-splines.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,18 +58,84 @@ class Accuracy:
         Distance of the nodes, relative to the length on which p varies.
     dtype : numpy dtype or None
         Of positions, charges and potentials; None is the dtype of the embedding.
+    max_nodes : int
+        Limit on the number of nodes, padding included.
     """
 
     degree: int
     spacing: float
     dtype: Any = None
+    max_nodes: int = 1 << 25
+
+    def grid(self, length: float) -> Grid:
+        """The nodes for a function that varies on a length."""
+        return Grid(self.degree, self.spacing * length, self.max_nodes)
 
 
-# Relative errors against exact sums, over extents from 5 to 600 lengths (tests/core/kernels):
-# "fast": value 2e-4, gradient 4e-2; "precise": value 1e-6, gradient 1e-4.
-ACCURACIES = {"fast": Accuracy(3, 0.5), "precise": Accuracy(5, 0.2, np.float64)}
+@dataclass(frozen=True)
+class Grid:
+    """The nodes of lattices: all multiples of a spacing, of which a lattice has those of a box.
+
+    Attributes
+    ----------
+    degree : int
+        Degree of the B-spline, 3 or 5.
+    spacing : float
+        In the units of the embedding.
+    max_nodes : int
+        Limit on the number of nodes of one lattice, padding included.
+    """
+
+    degree: int
+    spacing: float
+    max_nodes: int
+
+    def box(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, list[int]]:
+        """The lattice for points in a box.
+
+        Returns
+        -------
+        origin : array of shape (2,), float64
+            Node (0, 0), in units of the spacing.
+        shape : list of two int
+            Number of nodes along each side.
+        """
+        origin, sides = self._sides(low, high)
+        return origin, [int(side) for side in sides]
+
+    def n_nodes(self, low: np.ndarray, high: np.ndarray) -> float:
+        """Number of nodes for a box, padding included; infinity if it is above the limit."""
+        _, sides = self._sides(low, high)
+        with np.errstate(over="ignore"):
+            if not 4 * sides[0] * sides[1] <= self.max_nodes:  # also if it is NaN
+                return np.inf
+        nodes = float(np.prod([2 * half_length(int(side)) for side in sides]))
+        return nodes if nodes <= self.max_nodes else np.inf
+
+    def fits(self, low: np.ndarray, high: np.ndarray) -> bool:
+        """Whether the number of nodes is within the limit."""
+        return bool(np.isfinite(self.n_nodes(low, high)))
+
+    def coarser(self, factor: int) -> Grid:
+        """A grid with a larger spacing."""
+        return replace(self, spacing=self.spacing * factor)
+
+    def _sides(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        # One node more than the spline spans: float32 may round a point to the next node.
+        margin = (self.degree + 1) // 2 + 1
+        with np.errstate(over="ignore", invalid="ignore"):
+            origin = np.floor(low.astype(np.float64) / self.spacing) - (margin - 1)
+            sides = np.floor(high.astype(np.float64) / self.spacing) - origin + margin + 1
+        return origin, sides
+
+
+# Relative errors against exact sums, for extents from 5 to 600 lengths (tests/core/kernels):
+# "fast": value 1e-3, gradient 4e-2; "precise": value 1e-6, gradient 1e-4. If most items are within
+# one spacing of each other, the value of "fast" has an error of up to 2e-2, and the gradient, which
+# is then small, is wrong by a multiple of itself.
+ACCURACIES = {"fast": Accuracy(3, 0.5), "precise": Accuracy(5, 0.2, np.float64, 1 << 26)}
 # Of a potential that is read at new places: relative error of the gradient about 5e-4.
-FROZEN = Accuracy(5, 1 / 3, np.float64)
+FROZEN = Accuracy(5, 1 / 3, np.float64, 1 << 26)
 
 
 class Lattice:
@@ -78,9 +145,9 @@ class Lattice:
     ----------
     values : callable
         Takes an array of squared distances, float64, and returns p.
-    length : float
-        Length on which p varies, in the units of the embedding.
-    accuracy : Accuracy
+    grid : Grid
+    dtype : numpy dtype or None
+        Of positions, charges and potentials; None is the dtype of the positions.
     n_threads : int
         The result does not depend on it.
     """
@@ -88,27 +155,18 @@ class Lattice:
     def __init__(
         self,
         values: Callable[[np.ndarray], np.ndarray],
-        length: float,
-        accuracy: Accuracy,
+        grid: Grid,
+        dtype: Any = None,
         n_threads: int = 1,
     ) -> None:
-        self._values = values
-        self._degree, self._dtype = accuracy.degree, accuracy.dtype
-        self.spacing = accuracy.spacing * length
-        self._n_threads = n_threads
+        self._values, self.grid, self._dtype = values, grid, dtype
+        self._degree, self._n_threads = grid.degree, n_threads
         self._transforms: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
 
-    def nodes_for(self, low: np.ndarray, high: np.ndarray) -> int:
-        """Number of nodes, padding included, of a lattice for a box."""
-        _, shape = self._box(low, high)
-        return int(np.prod([2 * _half_length(side) for side in shape], dtype=np.float64))
-
-    def _box(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, list[int]]:
-        """Node (0, 0) in units of the spacing, and the number of nodes along each side."""
-        margin = (self._degree + 1) // 2
-        origin = np.floor(low.astype(np.float64) / self.spacing) - (margin - 1)
-        sides = np.floor(high.astype(np.float64) / self.spacing) - origin + margin + 1
-        return origin, [int(side) for side in sides]
+    @property
+    def spacing(self) -> float:
+        """Distance of the nodes, in the units of the embedding."""
+        return self.grid.spacing
 
     def energy(
         self, X: np.ndarray, charges: np.ndarray, low: np.ndarray, high: np.ndarray
@@ -140,6 +198,13 @@ class Lattice:
         pieces = even_pieces(0, n, min(_PIECES, -(-n // _SMALL)))
         return 0.5 * sum(run_pieces(read, pieces, self._n_threads)), G
 
+    def local_energy(self, X: np.ndarray, charges: np.ndarray) -> tuple[float, np.ndarray]:
+        """The energy, and its gradient, of a group of items that may be far from the origin."""
+        X64 = X.astype(np.float64)
+        shift = np.floor(X64.min(axis=0) / self.spacing) * self.spacing
+        local = (X64 - shift).astype(X.dtype)
+        return self.energy(local, charges, local.min(axis=0), local.max(axis=0))
+
     def potential(
         self, X: np.ndarray, charges: np.ndarray, low: np.ndarray, high: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -165,7 +230,7 @@ class Lattice:
     ) -> tuple[Any, ...]:
         """Positions in units of the spacing, charges, their order, and the potential."""
         dtype = np.dtype(self._dtype or X.dtype)
-        origin, shape = self._box(low, high)
+        origin, shape = self.grid.box(low, high)
         U = (X.astype(dtype, copy=False) / dtype.type(self.spacing)) - origin.astype(dtype)
         charges = charges.astype(dtype, copy=False)
         order = np.empty(len(U), np.int32)
@@ -202,7 +267,7 @@ class Lattice:
     def _potential(self, Q: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
         """The potential at the nodes, and the part `S` of it that is a node's own."""
         rows, columns = Q.shape
-        m0, m1 = _half_length(rows), _half_length(columns)
+        m0, m1 = half_length(rows), half_length(columns)
         H, S = self._transform(m0, m1, dtype)
         F = np.empty((rows, m1 + 1), np.result_type(dtype, np.complex64))
         P = np.empty_like(Q)
@@ -234,26 +299,33 @@ class Lattice:
         It is real and even, so a cosine transform of one quarter gives all of it.
         """
         if (m0, m1) not in self._transforms:
-            offsets = [(np.arange(m + 1) * self.spacing) ** 2 for m in (m0, m1)]
-            p = self._values(offsets[0][:, None] + offsets[1][None, :])
+            p = self._values(squared_distances(m0, m1, self.spacing))
             H = scipy.fft.dctn(p, type=1, overwrite_x=True)
             for axis, m in enumerate((m0, m1)):
-                spline = _spline_transform(self._degree, np.pi * np.arange(m + 1) / m)
+                spline = spline_transform(self._degree, np.pi * np.arange(m + 1) / m)
                 H /= np.expand_dims(spline**2, 1 - axis)
             own = scipy.fft.idctn(H, type=1)[: self._degree + 1, : self._degree + 1]
-            self._transforms.clear()  # the lattice grows, and does not come back to a former size
+            kept = sum(former.size for former, _ in self._transforms.values())
+            if 4 * (kept + H.size) > self.grid.max_nodes:
+                self._transforms.clear()  # several are kept, for groups of items
             self._transforms[m0, m1] = H.astype(dtype), np.ascontiguousarray(own, dtype)
         return self._transforms[m0, m1]
 
 
-def _spline_transform(degree: int, w: np.ndarray) -> np.ndarray:
+def spline_transform(degree: int, w: np.ndarray) -> np.ndarray:
     """Fourier transform of the B-spline's values at the nodes."""
     if degree == 3:
         return np.asarray((4 + 2 * np.cos(w)) / 6)
     return np.asarray((66 + 52 * np.cos(w) + 2 * np.cos(2 * w)) / 120)
 
 
-def _half_length(side: int) -> int:
+def squared_distances(m0: int, m1: int, spacing: float) -> np.ndarray:
+    """Squared distances of the nodes of a quarter of a lattice from its corner."""
+    offsets = [(np.arange(m + 1) * spacing) ** 2 for m in (m0, m1)]
+    return np.asarray(offsets[0][:, None] + offsets[1][None, :])
+
+
+def half_length(side: int) -> int:
     """Half the length of the transforms for a lattice with `side` nodes along an axis.
 
     Lengths are rounded up to a few values, so that the transform of p is seldom computed anew while

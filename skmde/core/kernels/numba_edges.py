@@ -221,3 +221,34 @@ def add_all_pairs(
             for q in range(m):
                 GT[q, i] += _row_forces(XT[q, i], XT[q, first:last], slope[:c], GT[q, first:last])
     return total
+
+
+@jit(fastmath=CONTRACT)
+def add_later_pairs(
+    kind: int, params: Any, XT: Any, charges: Any, stops: Any, start: int, stop: int, GT: Any
+) -> float:
+    """Like `add_all_pairs`, for the pairs (i, j) with ``j >= stops[i]``; penalties only.
+
+    The weight of a pair is the product of its items' charges. ``stops[i]`` is larger than i.
+    """
+    m, n = XT.shape
+    d2 = np.empty(ROW_BLOCK, XT.dtype)
+    d = np.empty(ROW_BLOCK, XT.dtype)
+    D = np.empty(ROW_BLOCK, XT.dtype)
+    w = np.empty(ROW_BLOCK, XT.dtype)
+    value = np.empty(ROW_BLOCK, XT.dtype)
+    slope = np.empty(ROW_BLOCK, XT.dtype)
+    total = 0.0
+    for i in range(start, stop):
+        for first in range(stops[i], n, ROW_BLOCK):
+            last = min(first + ROW_BLOCK, n)
+            c = last - first
+            others = charges[first:last]
+            for k in range(c):
+                w[k] = charges[i] * others[k]
+            _row_squares(XT, i, first, last, d2[:c])
+            evaluate(kind, params, w[:c], w[:c], d2[:c], d[:c], D[:c], value[:c], slope[:c])
+            total += _sum(value[:c])
+            for q in range(m):
+                GT[q, i] += _row_forces(XT[q, i], XT[q, first:last], slope[:c], GT[q, first:last])
+    return total

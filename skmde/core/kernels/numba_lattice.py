@@ -47,7 +47,7 @@ def sort_by_stripe(U: Any, order: Any, bounds: Any) -> None:
 
 
 @jit(fastmath=CONTRACT)
-def _cubic(t: Any, f: Any) -> Any:
+def cubic(t: Any, f: Any) -> Any:
     """Weights of the 4 nodes around a point at distance `t` in [0, 1) from the second one."""
     u, sixth, third = f(1) - t, f(1 / 6), f(2 / 3)
     a, d = sixth * u * u * u, sixth * t * t * t
@@ -56,8 +56,8 @@ def _cubic(t: Any, f: Any) -> Any:
 
 
 @jit(fastmath=CONTRACT)
-def _cubic_slopes(t: Any, f: Any) -> Any:
-    """Derivatives of `_cubic`."""
+def cubic_slopes(t: Any, f: Any) -> Any:
+    """Derivatives of `cubic`."""
     u, half = f(1) - t, f(0.5)
     a, d = -half * u * u, half * t * t
     b = t * (f(1.5) * t - f(2))
@@ -65,7 +65,7 @@ def _cubic_slopes(t: Any, f: Any) -> Any:
 
 
 @jit(fastmath=CONTRACT)
-def _quintic(t: Any, f: Any) -> Any:
+def quintic(t: Any, f: Any) -> Any:
     """Weights of the 6 nodes around a point at distance `t` in [0, 1) from the third one."""
     u = f(1) - t
     x, y, scale = t * t, u * u, f(1 / 120)
@@ -80,8 +80,8 @@ def _quintic(t: Any, f: Any) -> Any:
 
 
 @jit(fastmath=CONTRACT)
-def _quintic_slopes(t: Any, f: Any) -> Any:
-    """Derivatives of `_quintic`."""
+def quintic_slopes(t: Any, f: Any) -> Any:
+    """Derivatives of `quintic`."""
     u = f(1) - t
     x, y, scale = t * t, u * u, f(1 / 24)
     a, e = -scale * y * y, scale * x * x
@@ -93,8 +93,8 @@ def _quintic_slopes(t: Any, f: Any) -> Any:
 
 
 @jit(fastmath=CONTRACT)
-def _quintic_curvatures(t: Any, f: Any) -> Any:
-    """Second derivatives of `_quintic`."""
+def quintic_curvatures(t: Any, f: Any) -> Any:
+    """Second derivatives of `quintic`."""
     u = f(1) - t
     x, y = t * t, u * u
     a, e = f(1 / 6) * y * u, f(1 / 6) * x * t
@@ -123,9 +123,9 @@ def spread(degree: int, U: Any, charges: Any, order: Any, start: int, stop: int,
         r, c = int(U[i, 0]), int(U[i, 1])
         t, u = U[i, 0] - f(r), U[i, 1] - f(c)
         if degree == 3:
-            _deposit(Q, r - 1, c - 1, charges[i], _cubic(t, f), _cubic(u, f))
+            _deposit(Q, r - 1, c - 1, charges[i], cubic(t, f), cubic(u, f))
         else:
-            _deposit(Q, r - 2, c - 2, charges[i], _quintic(t, f), _quintic(u, f))
+            _deposit(Q, r - 2, c - 2, charges[i], quintic(t, f), quintic(u, f))
 
 
 @jit(fastmath=CONTRACT)
@@ -225,13 +225,13 @@ def gather(
         r, c = int(U[i, 0]), int(U[i, 1])
         t, u = U[i, 0] - f(r), U[i, 1] - f(c)
         if degree == 3:
-            rows, drows = _cubic(t, f), _cubic_slopes(t, f)
-            columns, dcolumns = _cubic(u, f), _cubic_slopes(u, f)
+            rows, drows = cubic(t, f), cubic_slopes(t, f)
+            columns, dcolumns = cubic(u, f), cubic_slopes(u, f)
             value, g0, g1 = _read(P, r - 1, c - 1, rows, drows, columns, dcolumns)
             own, h0, h1 = _own(S, rows, drows, columns, dcolumns)
         else:
-            rows5, drows5 = _quintic(t, f), _quintic_slopes(t, f)
-            columns5, dcolumns5 = _quintic(u, f), _quintic_slopes(u, f)
+            rows5, drows5 = quintic(t, f), quintic_slopes(t, f)
+            columns5, dcolumns5 = quintic(u, f), quintic_slopes(u, f)
             value, g0, g1 = _read(P, r - 2, c - 2, rows5, drows5, columns5, dcolumns5)
             own, h0, h1 = _own(S, rows5, drows5, columns5, dcolumns5)
         q = charges[i]
@@ -259,8 +259,8 @@ def read_expansion(P: Any, U: Any, out: Any) -> None:
     for i in range(U.shape[0]):
         r, c = int(U[i, 0]), int(U[i, 1])
         t, u = U[i, 0] - r, U[i, 1] - c
-        w, dw, ddw = _quintic(t, f), _quintic_slopes(t, f), _quintic_curvatures(t, f)
-        v, dv, ddv = _quintic(u, f), _quintic_slopes(u, f), _quintic_curvatures(u, f)
+        w, dw, ddw = quintic(t, f), quintic_slopes(t, f), quintic_curvatures(t, f)
+        v, dv, ddv = quintic(u, f), quintic_slopes(u, f), quintic_curvatures(u, f)
         p = p0 = p1 = p00 = p01 = p11 = 0.0
         for a in range(6):
             along = dalong = ddalong = 0.0

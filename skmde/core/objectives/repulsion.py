@@ -51,7 +51,7 @@ def energy_sums(
     Parameters
     ----------
     function : Penalty
-        Built in.
+        One that the backend supports.
     item_weights : torch.Tensor of shape (n_items,) or None
         Factors s of the items; None means 1.
     n_items, n_components : int
@@ -67,13 +67,7 @@ def energy_sums(
         sums = backend.lattice_sums(function, item_weights, *shape, accuracy)
         if sums is not None:
             return sums
-    weights = None
-    if item_weights is not None:
-        i, j = torch.triu_indices(n_items, n_items, 1)
-        weights = (item_weights[i] * item_weights[j]).to(dtype)
-    exact = backend.all_pairs_sums(function, weights, None, *shape)
-    assert exact is not None
-    return exact
+    return backend.product_sums(function, item_weights, *shape)
 
 
 class RepulsiveTerm(ABC):

@@ -6,7 +6,9 @@ With strengths s_j of the training items at x_j, and the repulsive penalty p,
 
 For many items, phi is a spline on a lattice (``core/kernels/lattice.py``), computed once. Then the
 value, the gradient and the Hessian at a place take 36 terms, however many items there are. A
-place outside the lattice gets the exact sum.
+place outside the lattice gets the exact sum. Items too far apart for one lattice are cut into
+groups (``core/kernels/far_groups.py``). At a place within the lattice of a group, all other items
+are summed exactly.
 
 The results of a place depend on that place only, to the last bit. Lengths are in units of the
 embedding; numbers are float64.
@@ -14,18 +16,30 @@ embedding; numbers are float64.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skmde._utils.jit import jit
 from skmde.core.kernels import numba_lattice, numba_maps
+from skmde.core.kernels.far_groups import Group, bounded, plan_groups
 from skmde.core.kernels.lattice import FROZEN, Lattice
 from skmde.core.placement.calls import PAD, UNITS
 from skmde.core.placement.newton import Floats, Rows
 from skmde.functions.base import Penalty
 
 _MARGIN = 5.0  # lengths of the penalty around the items, in which the lattice is used
+
+
+class _Patch(NamedTuple):
+    """The potential of the items ``start:stop`` in a box, a spline on a lattice."""
+
+    start: int
+    stop: int
+    low: Floats
+    high: Floats
+    P: Floats
+    origin: Floats
 
 
 class FrozenField:
@@ -54,46 +68,74 @@ class FrozenField:
         kernel, length = penalty.kernel_parameters(), penalty.smooth_length
         assert kernel is not None and length is not None
         self._kind, self._params = kernel[0], np.array(kernel[1:])
-        self._items = np.ascontiguousarray(items.T, dtype=np.float64)
-        self._strengths = np.ascontiguousarray(strengths, dtype=np.float64)
-        self.total = float(np.cumsum(self._strengths)[-1])
+        self.total = float(np.cumsum(np.asarray(strengths, np.float64))[-1])
         lattice = Lattice(
             lambda squares: numba_maps.values_at(self._kind, self._params, squares),
-            length,
-            FROZEN,
+            FROZEN.grid(length),
+            FROZEN.dtype,
             n_threads,
         )
         flat = np.zeros((len(items), 2))
         flat[:, : items.shape[1]] = items
-        self._low = flat.min(axis=0) - _MARGIN * length
-        self._high = flat.max(axis=0) + _MARGIN * length
+        margin = _MARGIN * length
+        groups = [Group(0, len(items), 1)]
+        if not lattice.grid.fits(flat.min(axis=0) - margin, flat.max(axis=0) + margin):
+            flat = bounded(flat)
+            plan = plan_groups(flat, lattice.grid)
+            groups, flat, strengths = plan.groups, flat[plan.order], strengths[plan.order]
+        self._items = np.ascontiguousarray(flat[:, : items.shape[1]].T)
+        self._strengths = np.ascontiguousarray(strengths, dtype=np.float64)
         self._spacing = lattice.spacing
-        self._P, self._origin = lattice.potential(flat, self._strengths, self._low, self._high)
+        self._patches: list[_Patch] = []
+        left = float(lattice.grid.max_nodes)  # of all lattices together
+        for start, stop, _ in groups:
+            own, charges = flat[start:stop], self._strengths[start:stop]
+            low, high = own.min(axis=0) - margin, own.max(axis=0) + margin
+            left -= lattice.grid.n_nodes(low, high)
+            if left < 0:
+                break
+            P, origin = lattice.potential(own, charges, low, high)
+            self._patches.append(_Patch(start, stop, low, high, P, origin))
 
     def add(
         self, points: Floats, value: Floats, rounding: Floats, gradient: Floats, hessian: Floats
     ) -> None:
         """Add phi and its first two derivatives at points of shape (B, m)."""
-        m = points.shape[1]
+        m, n = points.shape[1], len(self._strengths)
         flat = np.zeros((len(points), 2))
         flat[:, :m] = points
-        near = np.flatnonzero(((flat >= self._low) & (flat <= self._high)).all(axis=1))
-        out = np.zeros((len(near), 6))
-        U = flat[near] / self._spacing - self._origin
-        numba_lattice.read_expansion(self._P, U, out)
+        results = value, rounding, gradient, hessian
+        items = self._kind, self._params, self._items, self._strengths
+        is_left = np.ones(len(points), dtype=bool)
+        for start, stop, low, high, P, origin in self._patches:
+            near: Rows = np.flatnonzero(((flat >= low) & (flat <= high)).all(axis=1) & is_left)
+            is_left[near] = False
+            self._read(P, flat[near] / self._spacing - origin, near, *results)
+            _add_exactly(*items, start, stop, points, near, *results)
+        _add_exactly(*items, n, n, points, np.flatnonzero(is_left), *results)
+
+    def _read(
+        self,
+        P: Floats,
+        U: Floats,
+        rows: Rows,
+        value: Floats,
+        rounding: Floats,
+        gradient: Floats,
+        hessian: Floats,
+    ) -> None:
+        """Add the potential of a lattice, and its derivatives, for some of the points."""
+        m = gradient.shape[1]
+        out = np.zeros((len(rows), 6))
+        numba_lattice.read_expansion(P, U, out)
         inverse = 1.0 / self._spacing
-        value[near] -= out[:, 0]
-        rounding[near] += UNITS * np.finfo(np.float64).eps * np.abs(out[:, 0])
-        gradient[near] -= inverse * out[:, 1 : 1 + m]
-        hessian[near, 0, 0] -= inverse**2 * out[:, 3]
+        value[rows] -= out[:, 0]
+        rounding[rows] += UNITS * np.finfo(np.float64).eps * np.abs(out[:, 0])
+        gradient[rows] -= inverse * out[:, 1 : 1 + m]
+        hessian[rows, 0, 0] -= inverse**2 * out[:, 3]
         if m == 2:
             for a, b, column in ((0, 1, 4), (1, 0, 4), (1, 1, 5)):
-                hessian[near, a, b] -= inverse**2 * out[:, column]
-        is_far = np.ones(len(points), dtype=bool)
-        is_far[near] = False
-        far: Rows = np.flatnonzero(is_far)
-        kernel = self._kind, self._params, self._items, self._strengths
-        _add_exactly(*kernel, points, far, value, rounding, gradient, hessian)
+                hessian[rows, a, b] -= inverse**2 * out[:, column]
 
 
 @jit()
@@ -102,6 +144,8 @@ def _add_exactly(
     params: Any,
     items: Any,
     strengths: Any,
+    skip: int,
+    until: int,
     points: Any,
     rows: Any,
     value: Any,
@@ -109,7 +153,10 @@ def _add_exactly(
     gradient: Any,
     hessian: Any,
 ) -> None:
-    """Add the sums over all items, of shape (m, n), for some of the points."""
+    """Add the sums over all items but ``skip:until``, for some of the points.
+
+    The items have shape (m, n).
+    """
     m, n = items.shape
     size = 8 * PAD
     w, d2 = np.empty(size), np.empty(size)
@@ -117,23 +164,24 @@ def _add_exactly(
     v, s, c = np.empty(size), np.empty(size), np.empty(size)
     u = np.empty(m)
     for r in rows:
-        for first in range(0, n, size):
-            count = min(size, n - first)
-            w[:], d2[:] = 0.0, 1.0
-            for e in range(count):
-                w[e] = -strengths[first + e]
-                d2[e] = 0.0
-                for i in range(m):
-                    d2[e] += (points[r, i] - items[i, first + e]) ** 2
-            numba_maps.expand(kind, params, w, w, d2, d, D, v, s, c)
-            for e in range(count):
-                value[r] += v[e]
-                rounding[r] += UNITS * 2.3e-16 * abs(v[e])
-                bend = (c[e] - s[e]) / d2[e] if d2[e] > 0.0 else 0.0
-                for i in range(m):
-                    u[i] = points[r, i] - items[i, first + e]
-                    gradient[r, i] += s[e] * u[i]
-                    hessian[r, i, i] += s[e]
-                for i in range(m):
-                    for h in range(m):
-                        hessian[r, i, h] += bend * u[i] * u[h]
+        for start, stop in ((0, skip), (until, n)):
+            for first in range(start, stop, size):
+                count = min(size, stop - first)
+                w[:], d2[:] = 0.0, 1.0
+                for e in range(count):
+                    w[e] = -strengths[first + e]
+                    d2[e] = 0.0
+                    for i in range(m):
+                        d2[e] += (points[r, i] - items[i, first + e]) ** 2
+                numba_maps.expand(kind, params, w, w, d2, d, D, v, s, c)
+                for e in range(count):
+                    value[r] += v[e]
+                    rounding[r] += UNITS * 2.3e-16 * abs(v[e])
+                    bend = (c[e] - s[e]) / d2[e] if d2[e] > 0.0 else 0.0
+                    for i in range(m):
+                        u[i] = points[r, i] - items[i, first + e]
+                        gradient[r, i] += s[e] * u[i]
+                        hessian[r, i, i] += s[e]
+                    for i in range(m):
+                        for h in range(m):
+                            hessian[r, i, h] += bend * u[i] * u[h]
