@@ -30,16 +30,12 @@ from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.scaling import root_mean_square
 from skmde._utils.threads import count_threads
 from skmde.constraints import Anchored
+from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.objectives.edges import EdgeList
-from skmde.core.objectives.repulsion import (
-    NormalizedRepulsion,
-    Repulsion,
-    RepulsiveTerm,
-    energy_sums,
-)
+from skmde.core.objectives.repulsion import RepulsiveTerm
 from skmde.core.objectives.rescaled import Rescaled
 from skmde.core.objectives.total import Total
 from skmde.core.solvers.base import solve
@@ -457,22 +453,15 @@ class AnchoredProblem:
     ) -> RepulsiveTerm:
         """Repulsion of all pairs of items; targets of pulls do not repel."""
         assert isinstance(functions, tuple) and functions[1] is not None
+        assert self._repulsion is not None
         weights = np.zeros(self._n_all)
         weights[: self.n_items] = 1.0 if self._item_weights is None else self._item_weights
         alike = bool((weights == 1).all())
-        sums = energy_sums(
-            functions[1],
-            None if alike else torch.from_numpy(weights).to(self._device),
-            self._n_all,
-            self.values.shape[1],
-            dtype=dtype,
-            backend=backend,
-        )
-        factor = self._repulsive_weight / len(edges)
-        if self._repulsion == "normalized":
-            attraction = float(self.weights[self.weights > 0].sum())
-            return NormalizedRepulsion(sums, factor * attraction)
-        return Repulsion(sums, factor)
+        tensor = None if alike else torch.from_numpy(weights).to(self._device)
+        repulsion = AllPairsRepulsion(self._repulsion, functions[1], self._repulsive_weight, tensor)
+        mean_weight = float(self.weights[self.weights > 0].sum()) / len(edges)
+        shape = self._n_all, self.values.shape[1], len(edges), mean_weight
+        return repulsion.term(*shape, dtype=dtype, backend=backend)
 
     def effective_repulsive_weight(self, X: np.ndarray) -> float:
         """Weight of the repulsion of all pairs that has the same gradient at an embedding."""

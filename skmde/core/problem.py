@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,31 +22,19 @@ from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
 from skmde.constraints import Constraint, resolve_constraint
+from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
 from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import Edges, EdgeTerm, distances, distortions
 from skmde.core.objectives.edges import Distortion, EdgeList
-from skmde.core.objectives.repulsion import (
-    NormalizedRepulsion,
-    Repulsion,
-    RepulsiveTerm,
-    energy_sums,
-)
 from skmde.core.objectives.total import Total
-from skmde.core.solvers.base import Solver, solve
-from skmde.core.solvers.in_turn import InTurn
+from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState
-from skmde.core.solvers.rising_repulsion import RisingRepulsion
 from skmde.functions.base import Penalty
 from skmde.functions.registry import resolve_loss, resolve_penalty
-
-# Longest step of an item under the repulsion of all pairs, relative to the unit of the penalties.
-# Longer steps of the quasi-Newton method throw items far out.
-_MAX_STEP = 2.0
-_MIN_DECREASE = 1e-4  # of the value, at which a solve with repulsion of all pairs stops
 
 
 class MDE:
@@ -169,10 +156,15 @@ class MDE:
             dtype=_common_dtype(weights, deviations),
             device=self.device,
         )
-        self.repulsion, self.accuracy = repulsion, accuracy
-        self.repulsive_weight = repulsive_weight
-        self.item_weights = self._checked_item_weights(item_weights)
-        self._repulsive_penalty = self._checked_repulsion(distortion)
+        self._repulsion = AllPairsRepulsion.checked(
+            repulsion,
+            distortion,
+            repulsive_weight,
+            item_weights,
+            accuracy,
+            self.n_items,
+            self._backend,
+        )
         self.X: torch.Tensor | None = None
         self.value: float | None = None
         self.residual_norm: float | None = None
@@ -206,6 +198,8 @@ class MDE:
         """
         self.device = resolve_device(device)
         self._edges = self._edges.to(device=self.device)
+        if self._repulsion is not None:
+            self._repulsion = self._repulsion.to(self.device)
         if self.X is not None:
             self.X = self.X.to(self.device)
         return self
@@ -265,10 +259,12 @@ class MDE:
         """
         _check_numbers(tol, max_iter, memory_size, snapshot_every)
         callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
+        lbfgs = LBFGS(tol, max_iter, memory_size, snapshot_every=snapshot_every)
+        repulsion = self._repulsion
         with cpu_by_default():
             start = self._starting_point(X, random_state)
             result = solve(
-                self._solver(tol, max_iter, memory_size, snapshot_every),
+                lbfgs if repulsion is None else repulsion.solver(lbfgs, self.constraint),
                 self._objective(start.dtype),
                 self.constraint,
                 start,
@@ -283,73 +279,15 @@ class MDE:
     def _backend(self) -> Backend:
         return choose_backend(self.device, count_threads(self.n_jobs))
 
-    def _solver(
-        self, tol: float, max_iter: int, memory_size: int, snapshot_every: int | None
-    ) -> Solver:
-        lbfgs = LBFGS(tol, max_iter, memory_size, snapshot_every=snapshot_every)
-        if self.repulsion is None:
-            return lbfgs
-        lbfgs = replace(lbfgs, max_step=_MAX_STEP, min_decrease=_MIN_DECREASE)
-        if self.constraint.fixes_unit:
-            return lbfgs
-        warm_start = RisingRepulsion(tol)
-        n_warm = min(warm_start.max_iter, 2 * max_iter // 3)
-        return InTurn([replace(warm_start, max_iter=n_warm), lbfgs], max_iter)
-
     def _objective(self, dtype: torch.dtype) -> Total:
         backend = self._backend
         pairs = self._pair_term(self._edges, dtype, backend)
-        if self._repulsive_penalty is None:
+        if self._repulsion is None:
             return Total([pairs], backend)
-        weights = self._edges.weights
-        mean_weight = float(weights.clamp(min=0).double().sum()) / len(weights)
-        factor = self.repulsive_weight / len(weights)
-        kind: type[RepulsiveTerm] = Repulsion
-        if self.repulsion == "normalized":
-            kind, factor = NormalizedRepulsion, self.repulsive_weight * mean_weight
-        sums = energy_sums(
-            self._repulsive_penalty,
-            self.item_weights,
-            self.n_items,
-            self.n_components,
-            dtype=dtype,
-            backend=backend,
-            accuracy=self.accuracy,
+        shape = self.n_items, self.n_components
+        return self._repulsion.objective(
+            pairs, self._edges.weights, *shape, dtype=dtype, backend=backend
         )
-        repulsion = kind(sums, factor)
-        return AttractionRepulsion(pairs, repulsion, len(weights), mean_weight, backend)
-
-    def _checked_item_weights(self, item_weights: Any) -> torch.Tensor | None:
-        if item_weights is None:
-            return None
-        weights = np.asarray(item_weights, dtype=np.float64)
-        if weights.shape != (self.n_items,) or not (np.isfinite(weights) & (weights >= 0)).all():
-            raise ValueError(
-                f"item_weights must hold a finite number, at least 0, for each of the "
-                f"{self.n_items} items; got an array of shape {weights.shape}."
-            )
-        return torch.tensor(weights, device=self.device)
-
-    def _checked_repulsion(self, distortion: Any) -> Penalty | None:
-        """The penalty of the repulsion of all pairs, or None; checks the parameters."""
-        if self.repulsion is None:
-            return None
-        if self.repulsion not in ("all", "normalized"):
-            raise ValueError(
-                f"repulsion must be 'all', 'normalized' or None; got {self.repulsion!r}."
-            )
-        if not isinstance(distortion, tuple) or distortion[1] is None:
-            raise ValueError(
-                f"repulsion={self.repulsion!r} needs a pair (attractive, repulsive) of penalties; "
-                f"got {distortion!r}."
-            )
-        penalty = resolve_penalty(distortion[1])
-        if not self._backend.supports(penalty):
-            raise ValueError(
-                f"repulsion={self.repulsion!r} sums over all pairs of items in compiled code, so "
-                f"its penalty must be a built-in one; got {penalty!r}."
-            )
-        return penalty
 
     def _pair_term(self, edges: Edges, dtype: torch.dtype, backend: Backend) -> Term:
         edges = edges.to(dtype=dtype)
@@ -375,7 +313,7 @@ class MDE:
         ValueError
             If not all pairs repel, or if there is no embedding yet.
         """
-        if self._repulsive_penalty is None:
+        if self._repulsion is None:
             raise ValueError("repulsion is None: there is no repulsion of all pairs.")
         embedding = self._embedding(None)
         objective = self._objective(embedding.dtype)
@@ -517,7 +455,7 @@ class MDE:
         """
         embedding = self._embedding(X)
         edges = self._edges
-        if distortion is None and self._repulsive_penalty is not None:
+        if distortion is None and self._repulsion is not None:
             return float(self._objective(embedding.dtype).value_and_gradient(embedding)[0])
         if distortion is not None:
             penalty = edges.deviations is None or isinstance(distortion, Penalty)

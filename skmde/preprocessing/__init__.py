@@ -1,9 +1,9 @@
 """From data to edges: neighbours, weights, sampled pairs, graph distances, comparisons."""
 
+from skmde.preprocessing.dimension import intrinsic_dimension
 from skmde.preprocessing.graphs.components import connected_components, pack_components
 from skmde.preprocessing.graphs.shortest_paths import ShortestPaths, shortest_paths
 from skmde.preprocessing.graphs.weights import edges_from_graph, neighbor_graph
-from skmde.preprocessing.neighbors.dimension import intrinsic_dimension
 from skmde.preprocessing.neighbors.precomputed import precomputed_neighbors, precomputed_queries
 from skmde.preprocessing.neighbors.search import NeighborIndex, nearest_neighbors
 from skmde.preprocessing.pairs.comparisons import (

@@ -7,8 +7,8 @@ import copy
 import numpy as np
 import scipy.sparse as sp
 
+from skmde.preprocessing.dimension import intrinsic_dimension
 from skmde.preprocessing.graphs.weights import neighbor_graph
-from skmde.preprocessing.neighbors.dimension import intrinsic_dimension
 from skmde.preprocessing.neighbors.tables import NeighborTables
 
 

@@ -1,0 +1,184 @@
+"""The repulsion of all pairs of items as a part of a problem: its parameters, objective and solver.
+
+``objectives/repulsion.py`` has the equations. Lengths are in the units of the embedding.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from skmde.constraints import Constraint
+from skmde.core.kernels.backend import Backend
+from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
+from skmde.core.objectives.base import Term
+from skmde.core.objectives.repulsion import (
+    NormalizedRepulsion,
+    Repulsion,
+    RepulsiveTerm,
+    energy_sums,
+)
+from skmde.core.solvers.base import Solver
+from skmde.core.solvers.in_turn import InTurn
+from skmde.core.solvers.lbfgs import LBFGS
+from skmde.core.solvers.rising_repulsion import RisingRepulsion
+from skmde.functions.base import Penalty
+from skmde.functions.registry import resolve_penalty
+
+KINDS = ("all", "normalized")
+ACCURACIES = ("fast", "precise")
+
+# Longest step of an item, relative to the unit of the penalties: longer steps of the quasi-Newton
+# method throw items far out.
+_MAX_STEP = 2.0
+_MIN_DECREASE = 1e-4  # of the value, at which a solve stops
+
+
+@dataclass(frozen=True)
+class AllPairsRepulsion:
+    """The repulsion of all pairs of items.
+
+    Parameters
+    ----------
+    kind : {"all", "normalized"}
+    penalty : Penalty
+        One that the backend supports.
+    weight : float
+        Weight rho.
+    item_weights : torch.Tensor of shape (n_items,) or None
+        Factors of the items; None means 1.
+    accuracy : {"fast", "precise"}
+        Accuracy of the sums over many items.
+    """
+
+    kind: str
+    penalty: Penalty
+    weight: float = 1.0
+    item_weights: torch.Tensor | None = None
+    accuracy: str = "fast"
+
+    @classmethod
+    def checked(
+        cls,
+        kind: Any,
+        distortion: Any,
+        weight: Any,
+        item_weights: Any,
+        accuracy: Any,
+        n_items: int,
+        backend: Backend,
+    ) -> AllPairsRepulsion | None:
+        """The repulsion for the parameters of :class:`skmde.MDE`; None if `kind` is None.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid.
+        """
+        if kind is None:
+            return None
+        if kind not in KINDS:
+            raise ValueError(f"repulsion must be 'all', 'normalized' or None; got {kind!r}.")
+        if accuracy not in ACCURACIES:
+            raise ValueError(f"accuracy must be 'fast' or 'precise'; got {accuracy!r}.")
+        number = float(weight) if isinstance(weight, numbers.Real) else math.nan
+        if not 0 <= number < math.inf:
+            raise ValueError(f"repulsive_weight must be a number, at least 0; got {weight!r}.")
+        if not isinstance(distortion, tuple) or distortion[1] is None:
+            raise ValueError(
+                f"repulsion={kind!r} needs a pair (attractive, repulsive) of penalties; got "
+                f"{distortion!r}."
+            )
+        penalty = resolve_penalty(distortion[1])
+        if not backend.supports(penalty):
+            raise ValueError(
+                f"repulsion={kind!r} sums over all pairs of items in compiled code, so its "
+                f"penalty must be a built-in one; got {penalty!r}."
+            )
+        weights = None
+        if item_weights is not None:
+            array = np.asarray(item_weights, dtype=np.float64)
+            if array.shape != (n_items,) or not (np.isfinite(array) & (array >= 0)).all():
+                raise ValueError(
+                    "item_weights must hold a finite number, at least 0, for each of the "
+                    f"{n_items} items; got an array of shape {array.shape}."
+                )
+            weights = torch.tensor(array, device=backend.device)
+        return cls(kind, penalty, number, weights, accuracy)
+
+    def to(self, device: torch.device) -> AllPairsRepulsion:
+        """The same repulsion on another device."""
+        moved = None if self.item_weights is None else self.item_weights.to(device)
+        return replace(self, item_weights=moved)
+
+    def term(
+        self,
+        n_items: int,
+        n_components: int,
+        n_pairs: int,
+        mean_weight: float,
+        *,
+        dtype: torch.dtype,
+        backend: Backend,
+    ) -> RepulsiveTerm:
+        """The term of an objective whose attraction is a mean over `n_pairs` pairs.
+
+        Parameters
+        ----------
+        n_items, n_components : int
+            Shape of the embedding.
+        n_pairs : int
+        mean_weight : float
+            Sum of the weights of attractive pairs, divided by `n_pairs`.
+        dtype : torch.dtype
+            Of the embedding.
+        backend : Backend
+        """
+        sums = energy_sums(
+            self.penalty,
+            self.item_weights,
+            n_items,
+            n_components,
+            dtype=dtype,
+            backend=backend,
+            accuracy=self.accuracy,
+        )
+        if self.kind == "normalized":
+            return NormalizedRepulsion(sums, self.weight * mean_weight)
+        return Repulsion(sums, self.weight / n_pairs)
+
+    def objective(
+        self,
+        pairs: Term,
+        weights: torch.Tensor,
+        n_items: int,
+        n_components: int,
+        *,
+        dtype: torch.dtype,
+        backend: Backend,
+    ) -> AttractionRepulsion:
+        """The objective of a term of pairs, whose weights are given, and this repulsion."""
+        n_pairs = len(weights)
+        mean_weight = float(weights.clamp(min=0).double().sum()) / n_pairs
+        shape = n_items, n_components, n_pairs, mean_weight
+        repulsion = self.term(*shape, dtype=dtype, backend=backend)
+        return AttractionRepulsion(pairs, repulsion, n_pairs, mean_weight, backend)
+
+    @staticmethod
+    def solver(lbfgs: LBFGS, constraint: Constraint) -> Solver:
+        """L-BFGS with the settings for repulsion of all pairs, after a warm start.
+
+        A constraint that fixes the unit of the embedding leaves no room for a warm start.
+        """
+        max_iter = lbfgs.max_iter
+        last = replace(lbfgs, max_step=_MAX_STEP, min_decrease=_MIN_DECREASE)
+        if constraint.fixes_unit:
+            return last
+        first = RisingRepulsion(lbfgs.tol)
+        n_first = min(first.max_iter, 2 * max_iter // 3)
+        return InTurn([replace(first, max_iter=n_first), last], max_iter)
