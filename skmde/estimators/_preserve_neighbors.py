@@ -41,32 +41,19 @@ from skmde.estimators.base.typing import (
 )
 from skmde.estimators.pairs.base import component_labels
 from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors, many_neighbors
-from skmde.estimators.pairs.repulsion import RepulsiveSamples, crowded_pairs, signed_pairs
+from skmde.estimators.pairs.repulsion import RepulsiveSamples, pairs_with_repulsion
 from skmde.estimators.pairs.repulsion_rule import repulsion_rule
-from skmde.estimators.samples.counted import PositiveWeightSamples, entries
+from skmde.estimators.samples.counted import PositiveWeightSamples
 from skmde.estimators.samples.supervision import target_pairs, with_targets
 from skmde.estimators.starts.canonical import CanonicalOrder
-from skmde.estimators.starts.neighbors import (
-    given_start,
-    isomap_start,
-    pca_start,
-    quadratic_start,
-    random_start,
-    separate_coincident,
-    without_far_items,
-)
+from skmde.estimators.starts.neighbors import given_start, named_start, separate_coincident
 from skmde.functions.base import Penalty
 from skmde.functions.registry import PENALTIES
 from skmde.preprocessing.graphs.components import draw_together
 from skmde.preprocessing.neighbors.known_rows import with_twins
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
-# Weight of repulsive pairs where all samples of a group are neighbours of each other: twice that of
-# the attraction, so that two of them would be at distance 1.
-_CROWDED = 4.0
 _GAP = 4.0  # distance of parts of the map that no pair of neighbours joins
-# Data whose intrinsic dimension exceeds that of the embedding by less than this are unrolled.
-_FLAT = 0.5
 
 
 class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
@@ -427,7 +414,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     def _pairs(self, graph, y, counted, random_state):
         """The pairs, their weights, and the graph of all attractive pairs."""
         repel, n = self._rule.repulsive, graph.shape[0]
-        edges, weights = self._signed_pairs(graph, random_state)
+        edges, weights = pairs_with_repulsion(
+            graph, self._rule, self.repulsive_weight_, random_state
+        )
         self._check_edges(edges)
         # Mean total weight of the sampled repulsive pairs of a training item.
         self._repulsion = -2.0 * float(weights[weights < 0].sum()) / n
@@ -449,18 +438,6 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             )
         return *counted.weigh_pairs(edges, weights), graph
 
-    def _signed_pairs(self, graph, random_state):
-        """The pairs of neighbours, and the sampled pairs that repel."""
-        rule = self._rule
-        sampled = rule.repulsive if rule.kind == "sampled" else None
-        edges, weights = signed_pairs(graph, sampled, rule.fraction, random_state)
-        weights[weights < 0] *= self.repulsive_weight_
-        if rule.sums_all and self.repulsive_weight_ > 0:
-            crowded = crowded_pairs(graph, edges)
-            edges = np.concatenate([edges, crowded])
-            weights = np.append(weights, np.full(len(crowded), -_CROWDED, weights.dtype))
-        return edges, weights
-
     def _repulsive_samples(self, n_items, random_state):
         """The training samples that repel an unseen one."""
         if self._rule.sums_all:
@@ -481,37 +458,18 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             movable = not constraint.fixes_position
             start = given_start(init, n, self.n_components, movable=movable)
         else:
-            name = self._named_start(neighbors) if self.init == "auto" else self.init
-            start = self._computed_start(name, X, neighbors, graph, random_state)
+            rows = None if self._is_precomputed() else X
+            start = named_start(
+                self.init,
+                rows,
+                neighbors,
+                graph,
+                self.n_components,
+                sums_all=self._rule.sums_all,
+                n_threads=count_threads(self.n_jobs),
+                random_state=random_state,
+            )
         return separate_coincident(start, random_state)
-
-    def _computed_start(self, name, X, neighbors, graph, random_state):
-        """The starting point of a name, in which few far samples do not squeeze the others."""
-        m, n_threads = self.n_components, count_threads(self.n_jobs)
-        if name == "random":
-            return random_start(graph.shape[0], m, random_state)
-        if name == "pca":
-            seed = random_state.randint(np.iinfo(np.int32).max)
-
-            def start(kept):
-                rows = X if kept is None else entries(X, kept)
-                return pca_start(rows, m, np.random.RandomState(seed))
-        else:
-            is_quadratic = name == "quadratic"
-            whole = graph if is_quadratic else neighbors.lengths()
-            embed = quadratic_start if is_quadratic else isomap_start
-
-            def start(kept):
-                return embed(whole if kept is None else whole[kept][:, kept], m, n_threads)
-
-        return without_far_items(start, graph) if self._rule.sums_all else start(None)
-
-    def _named_start(self, neighbors):
-        """The starting point that "auto" means."""
-        if self._is_precomputed() or not self._rule.sums_all:
-            return "quadratic"
-        flat = neighbors.dimension() < self.n_components + _FLAT
-        return "isomap" if flat else "pca"
 
     def _solve(self, start, edges, weights, constraint, X, device):
         """Solve the problem of the samples of nonzero weight and store the solution."""
@@ -575,7 +533,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             given = counted.columns(X) if self._is_precomputed() else X
             neighbors = self._neighbors.extended(given)
         with stage("edges"):
-            edges, weights = self._signed_pairs(neighbors.pairs(), random_state)
+            edges, weights = pairs_with_repulsion(
+                neighbors.pairs(), self._rule, self.repulsive_weight_, random_state
+            )
         with stage("init"):
             start = separate_coincident(counted.rows(self._coordinates_with(X)), random_state)
             anchors = self._counted.rows(old).astype(np.float64)

@@ -16,6 +16,9 @@ _MAX_PAIRS = 250_000_000
 # Number of training samples that repel an unseen one, if repulsive pairs are sampled: enough to
 # estimate the repulsion of all, few enough to be fast.
 _N_REPULSIVE = 128
+# Weight of repulsive pairs where all samples of a group are neighbours of each other: twice that of
+# the attraction, so that two of them would be at distance 1.
+_CROWDED = 4.0
 
 
 class RepulsiveSamples:
@@ -84,6 +87,35 @@ class RepulsiveSamples:
             self._fixed = np.array(anchors, dtype=np.float64)
             self._field = FrozenField(self._fixed, strengths, penalty, n_threads)
         return {"field": self._field}
+
+
+def pairs_with_repulsion(graph, rule, weight, random_state):
+    """The pairs of neighbours, followed by the listed pairs that repel.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Weights of pairs that attract, symmetric.
+    rule : RepulsionRule
+    weight : float
+        Weight of the repulsion.
+    random_state : RandomState
+
+    Returns
+    -------
+    edges : ndarray of shape (p, 2), int32
+        Pairs ``i < j``. If all pairs repel, only those that `crowded_pairs` finds are listed.
+    weights : ndarray of shape (p,)
+        Negative for pairs that repel.
+    """
+    sampled = rule.repulsive if rule.kind == "sampled" else None
+    edges, weights = signed_pairs(graph, sampled, rule.fraction, random_state)
+    weights[weights < 0] *= weight
+    if rule.sums_all and weight > 0:
+        crowded = crowded_pairs(graph, edges)
+        edges = np.concatenate([edges, crowded])
+        weights = np.append(weights, np.full(len(crowded), -_CROWDED, weights.dtype))
+    return edges, weights
 
 
 def crowded_pairs(graph, edges):

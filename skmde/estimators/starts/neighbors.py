@@ -16,14 +16,64 @@ from skmde._utils.random import private_generator
 from skmde._utils.validation import check_not_masked
 from skmde.core.spectral.classical import landmark_mds
 from skmde.core.spectral.laplacian import laplacian_embedding
+from skmde.estimators.samples.counted import entries
 from skmde.preprocessing.graphs.components import connected_components, pack_components
 
+# Data whose intrinsic dimension exceeds that of the embedding by less than this are unrolled.
+_FLAT = 0.5
 _LANDMARKS = 30
 # Far items: at most this share of all, and this many times farther out than the median; the start
 # is computed anew at most so many times.
 _FEW, _FAR, _TRIALS = 0.03, 4.0, 3
 _WILD = 1e15  # relative to the given numbers; beyond, squares overflow float32
 _WORK = 2e8  # stored entries times steps; takes one or two seconds
+
+
+def named_start(name, X, neighbors, graph, n_components, *, sums_all, n_threads, random_state):
+    """The starting point that the parameter `init` names.
+
+    Parameters
+    ----------
+    name : {"auto", "quadratic", "pca", "isomap", "random"}
+    X : ndarray or sparse matrix, or None
+        Rows of data; None for precomputed distances.
+    neighbors : NeighborPairs
+    graph : csr_array of shape (n_samples, n_samples)
+        Weights of all attractive pairs.
+    n_components : int
+    sums_all : bool
+        Whether all pairs repel. Then a few far items may not squeeze the others.
+    n_threads : int
+        The result does not depend on it.
+    random_state : RandomState
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_components), float32
+    """
+    if name == "auto":
+        name = "quadratic"
+        if X is not None and sums_all:
+            flat = neighbors.dimension() < n_components + _FLAT
+            name = "isomap" if flat else "pca"
+    if name == "random":
+        return random_start(graph.shape[0], n_components, random_state)
+    if name == "pca":
+        seed = random_state.randint(np.iinfo(np.int32).max)
+
+        def start(kept):
+            rows = X if kept is None else entries(X, kept)
+            return pca_start(rows, n_components, np.random.RandomState(seed))
+    else:
+        is_quadratic = name == "quadratic"
+        whole = graph if is_quadratic else neighbors.lengths()
+        embed = quadratic_start if is_quadratic else isomap_start
+
+        def start(kept):
+            part = whole if kept is None else whole[kept][:, kept]
+            return embed(part, n_components, n_threads)
+
+    return without_far_items(start, graph) if sums_all else start(None)
 
 
 def quadratic_start(graph, n_components, n_threads):
