@@ -4,9 +4,10 @@ Handwritten digits in the plane
 
 Embeds scikit-learn's 1797 handwritten digits (8 x 8 pixels, 64 columns) with
 :class:`skmde.PreserveNeighbors` and with scikit-learn's t-SNE, draws both, and prints how long each
-took and how well each kept the neighbourhoods: *trustworthiness* is 1 when the 15 nearest points in
+took and how well each kept the neighbourhoods: *trustworthiness* is 1 if the 15 nearest points in
 the plane are neighbours in the data too. The average distortion is the number that
-PreserveNeighbors minimises, in the units of its penalties; t-SNE minimises something else.
+PreserveNeighbors minimises: neighbours attract each other, and all pairs repel each other. t-SNE
+minimises another objective, so the two numbers cannot be compared.
 """
 
 import argparse

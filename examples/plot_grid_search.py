@@ -2,16 +2,16 @@
 Searching penalties
 ===================
 
-Penalties are parameters like others, so scikit-learn searches them. Two searches over the
-handwritten digits, each map in the plane:
+Penalties are parameters like others, so scikit-learn can search them. This example runs two
+searches over the handwritten digits. All maps are in the plane.
 
-- a **grid** of attractive penalties, repulsion and constraints, judged by the estimator's own
-  ``score``, which needs no labels: the share of the nearest neighbours of *unseen* digits that are
-  nearest in the map, too;
-- **random draws** of the exponent of one penalty and of the number of neighbours, in a pipeline,
-  judged by a classifier that sees only the map. The scaled data is cached (``memory=``).
+- A **grid** of attractive penalties, repulsion and constraints is evaluated by the estimator's
+  ``score``, which needs no labels: the share of the 15 nearest neighbours of *unseen* digits that
+  are nearest in the map, too.
+- **Random draws** of the weight of the repulsion and of the number of neighbours, in a pipeline,
+  are evaluated by a classifier that sees only the map. The scaled data is cached (``memory=``).
 
-Drawn are both searches, and the maps of the best and the worst point of the grid.
+The picture shows both searches, and the maps of the best and the worst point of the grid.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.stats import randint, uniform
+from scipy.stats import loguniform, randint
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.neighbors import KNeighborsClassifier
@@ -37,10 +37,10 @@ PENALTIES = {
     "Quadratic()": Quadratic(),
 }
 REPULSION = {
-    "centered, half as many\nrepel as attract": ("centered", 0.5),
-    "centered, as many": ("centered", 1.0),
-    "centered, three times": ("centered", 3.0),
-    "standardized, half": ("standardized", 0.5),
+    "all pairs repel,\nweight 0.1": {"repulsion": "all", "repulsive_weight": 0.1},
+    "all pairs,\nweight 1": {"repulsion": "all", "repulsive_weight": 1.0},
+    "sampled pairs,\nas many as attract": {"repulsion": "sampled"},
+    "standardized,\nsampled, half": {"repulsion": "sampled", "constraint": "standardized"},
 }
 
 
@@ -49,10 +49,9 @@ def search_grid(X, n_jobs):
     grid = [
         {
             "attractive_penalty": list(PENALTIES.values()),
-            "constraint": [constraint],
-            "repulsive_fraction": [fraction],
+            **{name: [value] for name, value in parameters.items()},
         }
-        for constraint, fraction in REPULSION.values()
+        for parameters in REPULSION.values()
     ]
     search = GridSearchCV(PreserveNeighbors(random_state=0), grid, cv=3, n_jobs=n_jobs).fit(X)
     scores = search.cv_results_["mean_test_score"].reshape(len(REPULSION), len(PENALTIES))
@@ -60,18 +59,18 @@ def search_grid(X, n_jobs):
 
 
 def search_at_random(X, y, n_draws, n_jobs):
-    """A pipeline's exponent and number of neighbours, drawn from scipy's distributions."""
+    """A pipeline's weight of repulsion and number of neighbours, from scipy's distributions."""
     with tempfile.TemporaryDirectory() as folder:
         pipeline = Pipeline(
             [
                 ("scale", MinMaxScaler()),
-                ("embed", PreserveNeighbors(attractive_penalty=Log1p(), random_state=0)),
+                ("embed", PreserveNeighbors(random_state=0)),
                 ("classify", KNeighborsClassifier()),
             ],
             memory=folder,
         )
         draws = {
-            "embed__attractive_penalty__exponent": uniform(0.8, 2.2),
+            "embed__repulsive_weight": loguniform(0.003, 3.0),
             "embed__n_neighbors": randint(3, 40),
         }
         search = RandomizedSearchCV(
@@ -95,7 +94,7 @@ def draw(scores, draws, maps, y, path):
 
     found = draws.cv_results_
     points = cloud.scatter(
-        np.array(found["param_embed__attractive_penalty__exponent"], dtype=float),
+        np.array(found["param_embed__repulsive_weight"], dtype=float),
         np.array(found["param_embed__n_neighbors"], dtype=float),
         c=found["mean_test_score"],
         s=90,
@@ -103,14 +102,14 @@ def draw(scores, draws, maps, y, path):
     )
     best = draws.best_params_
     cloud.scatter(
-        best["embed__attractive_penalty__exponent"],
+        best["embed__repulsive_weight"],
         best["embed__n_neighbors"],
         s=240,
         facecolors="none",
         edgecolors="crimson",
         linewidths=2,
     )
-    cloud.set(xlabel="exponent of Log1p", ylabel="n_neighbors")
+    cloud.set(xscale="log", xlabel="repulsive_weight", ylabel="n_neighbors")
     cloud.set_title(f"accuracy of 5 neighbours in the map; best {draws.best_score_:.3f}")
     figure.colorbar(points, ax=cloud)
 
@@ -141,11 +140,9 @@ def main():
     maps = []
     for what, index in (("best", scores.argmax()), ("worst", scores.argmin())):
         row, column = np.unravel_index(index, scores.shape)
-        constraint, fraction = list(REPULSION.values())[column]
         estimator = PreserveNeighbors(
             attractive_penalty=PENALTIES[names[row]],
-            constraint=constraint,
-            repulsive_fraction=fraction,
+            **list(REPULSION.values())[column],
             random_state=0,
         )
         title = f"{what} of the grid: {names[row]}, {kinds[column]}"

@@ -149,8 +149,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Number of free samples that no chain of (attractive) pairs connects to an anchor. They are
         placed at the mean of the anchors, or around it with a `loss`, unless repulsion moves them.
     distortion_ : float
-        Average distortion of the pairs; 0 if there are no pairs. With soft anchors the average
-        includes the additional pairs, so it is over ``n_edges + n_anchors`` pairs.
+        Average distortion of the pairs; 0 if there are no pairs. If all pairs repel, it includes
+        their repulsion. With soft anchors the average includes the additional pairs, so it is over
+        ``n_edges + n_anchors`` pairs.
     residual_norm_ : float
         Frobenius norm of the gradient of the average distortion with respect to the free samples.
     n_iter_ : int

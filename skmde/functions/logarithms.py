@@ -70,7 +70,7 @@ class Log(Penalty):
     """Logarithmic penalty, log(1 - exp(-d^exponent)): a barrier for repulsion.
 
     The value tends to minus infinity as d tends to 0, and quickly to 0 as d grows. It is constant
-    below `D_FLOOR` = 1e-7.
+    below `D_FLOOR` = 1e-7. It is the default where a sample of the pairs repels.
 
     Parameters
     ----------

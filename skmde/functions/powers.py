@@ -184,9 +184,9 @@ class InversePower(Penalty):
 class Cauchy(Penalty):
     """Cauchy penalty, -1 / (1 + (d / scale)^2): bounded repulsion.
 
-    The negative of t-SNE's kernel, and the partner of ``Log1p(exponent=2.0)`` where all pairs that
-    are not neighbours repel. It is no barrier: it rises from -1 at d = 0, most steeply at
-    scale / sqrt(3), and tends to 0 like an inverse square.
+    It is the negative of t-SNE's kernel. Where all pairs repel, it is the default, together with
+    the attraction ``Log1p(exponent=2.0)``. It is no barrier: it rises from -1 at d = 0, most
+    steeply at scale / sqrt(3), and tends to 0 like an inverse square.
 
     Parameters
     ----------

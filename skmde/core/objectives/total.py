@@ -17,7 +17,7 @@ from skmde.core.objectives.base import Term
 class Total:
     """The objective that solvers minimise: a sum of terms.
 
-    To add a term (for example, repulsion by all non-neighbours), write one class with the method
+    To add a term (for example, a pull towards the origin), write one class with the method
     ``value_and_gradient(X)``; see :class:`~skmde.core.objectives.base.Term`.
 
     Parameters
