@@ -169,8 +169,14 @@ class MDE:
             dtype=_common_dtype(weights, deviations),
             device=self.device,
         )
+        if accuracy not in ("fast", "precise"):
+            raise ValueError(f"accuracy must be 'fast' or 'precise'; got {accuracy!r}.")
+        if not (_is_real(repulsive_weight) and 0 <= repulsive_weight < math.inf):
+            raise ValueError(
+                f"repulsive_weight must be a finite number, at least 0; got {repulsive_weight!r}."
+            )
         self.repulsion, self.accuracy = repulsion, accuracy
-        self.repulsive_weight = repulsive_weight
+        self.repulsive_weight = float(repulsive_weight)
         self.item_weights = self._checked_item_weights(item_weights)
         self._repulsive_penalty = self._checked_repulsion(distortion)
         self.X: torch.Tensor | None = None
@@ -206,6 +212,8 @@ class MDE:
         """
         self.device = resolve_device(device)
         self._edges = self._edges.to(device=self.device)
+        if self.item_weights is not None:
+            self.item_weights = self.item_weights.to(self.device)
         if self.X is not None:
             self.X = self.X.to(self.device)
         return self
@@ -292,9 +300,10 @@ class MDE:
         lbfgs = replace(lbfgs, max_step=_MAX_STEP, min_decrease=_MIN_DECREASE)
         if self.constraint.fixes_unit:
             return lbfgs
+        lbfgs = replace(lbfgs, snapshot_every=None)
         warm_start = RisingRepulsion()
         n_warm = min(warm_start.max_iter, 2 * max_iter // 3)
-        return InTurn([replace(warm_start, max_iter=n_warm), lbfgs], max_iter)
+        return InTurn([replace(warm_start, max_iter=n_warm), lbfgs], max_iter, snapshot_every)
 
     def _objective(self, dtype: torch.dtype) -> Total:
         backend = self._backend
@@ -322,11 +331,18 @@ class MDE:
     def _checked_item_weights(self, item_weights: Any) -> torch.Tensor | None:
         if item_weights is None:
             return None
-        weights = np.asarray(item_weights, dtype=np.float64)
-        if weights.shape != (self.n_items,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        weights = np.asarray(item_weights)
+        if weights.shape != (self.n_items,) or weights.dtype.kind not in "fiub":
             raise ValueError(
-                f"item_weights must hold a finite number, at least 0, for each of the "
-                f"{self.n_items} items; got an array of shape {weights.shape}."
+                f"item_weights must hold a number for each of the {self.n_items} items; got an "
+                f"array of shape {weights.shape} and dtype {weights.dtype}."
+            )
+        weights = weights.astype(np.float64)
+        bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        if len(bad):
+            raise ValueError(
+                f"item_weights must be finite and at least 0; got {weights[bad[0]]} for item "
+                f"{bad[0]}."
             )
         return torch.tensor(weights, device=self.device)
 
@@ -344,7 +360,7 @@ class MDE:
                 f"got {distortion!r}."
             )
         penalty = resolve_penalty(distortion[1])
-        if not self._backend.supports(penalty) and self._backend.device.type == "cpu":
+        if not self._backend.supports(penalty):
             raise ValueError(
                 f"repulsion={self.repulsion!r} sums over all pairs of items in compiled code, so "
                 f"its penalty must be a built-in one; got {penalty!r}."
@@ -564,6 +580,10 @@ def _check_numbers(tol: Any, max_iter: Any, memory_size: Any, snapshot_every: in
     for name, number, least in counts:
         if not _is_integer(number) or number < least:
             raise ValueError(f"{name} must be an integer, at least {least}; got {number!r}.")
+
+
+def _is_real(number: Any) -> bool:
+    return isinstance(number, numbers.Real) and not isinstance(number, bool | np.bool_)
 
 
 def _is_integer(number: Any) -> bool:
