@@ -138,3 +138,45 @@ def test_distances_of_digits():
     assert on_gpu.stress_ == pytest.approx(on_cpu.stress_, rel=1e-3)
     np.testing.assert_array_equal(on_gpu.edges_, on_cpu.edges_)
     assert np.isfinite(on_gpu.transform(X[:5] + 0.1)).all()
+
+
+@pytest.mark.parametrize("repulsion", ["all", "normalized"])
+@pytest.mark.parametrize("n", [80, 3000])
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("far", [0.0, 1e5])
+def test_repulsion_of_all_pairs(repulsion, n, m, far):
+    rng = np.random.default_rng(0)
+    X = torch.tensor(10 * rng.normal(size=(n, m)), dtype=torch.float32)
+    X[0] += far
+    edges = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+    answers = {}
+    for device in ("cpu", "cuda"):
+        mde = MDE(
+            n,
+            m,
+            edges,
+            ("log1p", "cauchy"),
+            repulsion=repulsion,
+            item_weights=rng.random(n) if device == "cpu" else answers["weights"],
+            device=device,
+        )
+        answers.setdefault("weights", mde.item_weights.cpu().numpy())
+        objective = mde._objective(torch.float32)
+        value, gradient = objective.value_and_gradient(X.to(device))
+        again, same = objective.value_and_gradient(X.to(device))
+        assert float(again) == float(value)
+        assert torch.equal(same, gradient)
+        answers[device] = float(value), gradient.cpu()
+    (value, gradient), (value_cuda, gradient_cuda) = answers["cpu"], answers["cuda"]
+    assert value_cuda == pytest.approx(value, rel=1e-4)
+    atol = 1e-3 * float(gradient[1:].abs().max())
+    torch.testing.assert_close(gradient_cuda, gradient, rtol=1e-3, atol=atol)
+
+
+def test_a_map_on_a_gpu_is_as_good():
+    X = load_digits().data
+    scores = [
+        trustworthiness(X, PreserveNeighbors(random_state=0, device=device).fit_transform(X))
+        for device in ("cpu", "cuda")
+    ]
+    assert scores[1] > scores[0] - 0.01

@@ -80,15 +80,19 @@ class AllPairsRepulsion:
         ValueError
             If a parameter is invalid.
         """
+        if accuracy not in ACCURACIES:
+            raise ValueError(f"accuracy must be 'fast' or 'precise'; got {accuracy!r}.")
+        is_real = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
+        number = float(weight) if is_real else math.nan
+        if not 0 <= number < math.inf:
+            raise ValueError(
+                f"repulsive_weight must be a finite number, at least 0; got {weight!r}."
+            )
+        weights = _checked_item_weights(item_weights, n_items, backend.device)
         if kind is None:
             return None
         if kind not in KINDS:
             raise ValueError(f"repulsion must be 'all', 'normalized' or None; got {kind!r}.")
-        if accuracy not in ACCURACIES:
-            raise ValueError(f"accuracy must be 'fast' or 'precise'; got {accuracy!r}.")
-        number = float(weight) if isinstance(weight, numbers.Real) else math.nan
-        if not 0 <= number < math.inf:
-            raise ValueError(f"repulsive_weight must be a number, at least 0; got {weight!r}.")
         if not isinstance(distortion, tuple) or distortion[1] is None:
             raise ValueError(
                 f"repulsion={kind!r} needs a pair (attractive, repulsive) of penalties; got "
@@ -100,15 +104,6 @@ class AllPairsRepulsion:
                 f"repulsion={kind!r} sums over all pairs of items in compiled code, so its "
                 f"penalty must be a built-in one; got {penalty!r}."
             )
-        weights = None
-        if item_weights is not None:
-            array = np.asarray(item_weights, dtype=np.float64)
-            if array.shape != (n_items,) or not (np.isfinite(array) & (array >= 0)).all():
-                raise ValueError(
-                    "item_weights must hold a finite number, at least 0, for each of the "
-                    f"{n_items} items; got an array of shape {array.shape}."
-                )
-            weights = torch.tensor(array, device=backend.device)
         return cls(kind, penalty, number, weights, accuracy)
 
     def to(self, device: torch.device) -> AllPairsRepulsion:
@@ -175,10 +170,31 @@ class AllPairsRepulsion:
 
         A constraint that fixes the unit of the embedding leaves no room for a warm start.
         """
-        max_iter = lbfgs.max_iter
+        max_iter, every = lbfgs.max_iter, lbfgs.snapshot_every
         last = replace(lbfgs, max_step=_MAX_STEP, min_decrease=_MIN_DECREASE)
         if constraint.fixes_unit:
             return last
         first = RisingRepulsion(lbfgs.tol)
         n_first = min(first.max_iter, 2 * max_iter // 3)
-        return InTurn([replace(first, max_iter=n_first), last], max_iter)
+        solvers = replace(first, max_iter=n_first), replace(last, snapshot_every=None)
+        return InTurn(solvers, max_iter, every)
+
+
+def _checked_item_weights(
+    item_weights: Any, n_items: int, device: torch.device
+) -> torch.Tensor | None:
+    if item_weights is None:
+        return None
+    weights = np.asarray(item_weights)
+    if weights.shape != (n_items,) or weights.dtype.kind not in "fiub":
+        raise ValueError(
+            f"item_weights must hold a number for each of the {n_items} items; got an array of "
+            f"shape {weights.shape} and dtype {weights.dtype}."
+        )
+    weights = weights.astype(np.float64)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        raise ValueError(
+            f"item_weights must be finite and at least 0; got {weights[bad[0]]} for item {bad[0]}."
+        )
+    return torch.tensor(weights, device=device)

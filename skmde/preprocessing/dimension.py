@@ -34,7 +34,7 @@ def intrinsic_dimension(distances):
     >>> import numpy as np
     >>> from skmde.preprocessing import intrinsic_dimension, nearest_neighbors
     >>> flat = np.random.default_rng(0).random((1000, 2)) @ np.ones((2, 5))
-    >>> _, distances = nearest_neighbors(flat, 15)
+    >>> _, distances, _ = nearest_neighbors(flat, 15)
     >>> round(intrinsic_dimension(distances))
     1
     """

@@ -29,8 +29,8 @@ from skmde._linalg.vector_kernels import combine, history_dots, momentum_step
 from skmde._utils.device import is_cpu
 from skmde._utils.threads import even_pieces, run_pieces
 from skmde.core.kernels import numba_edges, numba_maps, torch_lattice, torch_reference
-from skmde.core.kernels.far_groups import bounded, grouped_energy, plan_groups
-from skmde.core.kernels.lattice import ACCURACIES, Lattice
+from skmde.core.kernels.far_groups import Plan, bounded, grouped_energy
+from skmde.core.kernels.lattice import ACCURACIES, Grid, Lattice
 from skmde.core.kernels.torch_lattice import TorchLattice
 from skmde.functions.base import Loss, Penalty
 
@@ -297,16 +297,13 @@ class CompiledBackend(Backend):
         length = function.smooth_length
         if length is None or n_components > 2 or not self.supports(function):
             return None
-        kernel, accurate = _kernel_of(function, torch.float64), ACCURACIES[accuracy]
-        grid, charges = accurate.grid(length), _charges(item_weights, n_items, dtype).numpy()
+        kernel, grid = _kernel_of(function, torch.float64), ACCURACIES[accuracy].grid(length)
+        charges = _charges(item_weights, n_items, dtype).numpy()
 
         @cache
-        def lattice_of(factor: int) -> Lattice:
+        def lattice_of(grid: Grid) -> Lattice:
             return Lattice(
-                lambda squares: numba_maps.values_at(*kernel, squares),
-                grid.coarser(factor),
-                accurate.dtype,
-                self.n_threads,
+                lambda squares: numba_maps.values_at(*kernel, squares), grid, self.n_threads
             )
 
         def add_pairs(P: Any, c: Any, stops: np.ndarray) -> tuple[float, np.ndarray]:
@@ -320,11 +317,12 @@ class CompiledBackend(Backend):
             if not (np.isfinite(low).all() and np.isfinite(high).all()):
                 return np.nan, torch.full_like(X, np.nan)
             if grid.fits(low, high):
-                value, gradient = lattice_of(1).energy(points, charges, low, high)
+                value, gradient = lattice_of(grid).energy(points, charges, low, high)
             else:
                 points = bounded(points)
-                plan = plan_groups(points, grid)
-                value, gradient = grouped_energy(points, charges, plan, lattice_of, add_pairs)
+                plan, zeros = Plan(points, grid), np.zeros(points.shape)
+                value, total = grouped_energy(points, charges, plan, zeros, lattice_of, add_pairs)
+                gradient = total.astype(points.dtype)
             gradient *= points.dtype.type(scale)
             # Forces between pairs add up to 0, which holds on the lattice only nearly.
             gradient -= gradient.mean(axis=0, dtype=np.float64).astype(gradient.dtype)
@@ -490,15 +488,13 @@ class TorchBackend(Backend):
         length = function.smooth_length
         if length is None or n_components > 2:
             return None
-        accurate = ACCURACIES[accuracy]
-        grid = accurate.grid(length)
+        grid = ACCURACIES[accuracy].grid(length)
         charges = _charges(item_weights, n_items, dtype).to(self.device)
-        precision = dtype if accurate.dtype is None else torch.float64
-        total = float(charges.abs().double().sum())
+        magnitude = float(charges.abs().double().sum())
 
         @cache
-        def lattice_of(factor: int) -> TorchLattice:
-            return TorchLattice(function, grid.coarser(factor), precision, total)
+        def lattice_of(grid: Grid) -> TorchLattice:
+            return TorchLattice(function, grid, magnitude)
 
         def add_pairs(
             P: torch.Tensor, c: torch.Tensor, stops: np.ndarray
@@ -511,11 +507,13 @@ class TorchBackend(Backend):
             if not (np.isfinite(low).all() and np.isfinite(high).all()):
                 return np.nan, torch.full_like(X, np.nan)
             if grid.fits(low, high):
-                value, gradient = lattice_of(1).energy(points, charges, low, high)
+                value, gradient = lattice_of(grid).energy(points, charges, low, high)
             else:
                 host = bounded(points.cpu().numpy())
-                points, plan = torch.from_numpy(host).to(self.device), plan_groups(host, grid)
-                value, gradient = grouped_energy(points, charges, plan, lattice_of, add_pairs)
+                points, plan = torch.from_numpy(host).to(self.device), Plan(host, grid)
+                zeros = torch.zeros_like(points, dtype=torch.float64)
+                value, total = grouped_energy(points, charges, plan, zeros, lattice_of, add_pairs)
+                gradient = total.to(dtype)
             return value * scale, (gradient[:, :n_components] * scale).contiguous()
 
         return sums

@@ -69,7 +69,7 @@ class Accuracy:
 
     def grid(self, length: float) -> Grid:
         """The nodes for a function that varies on a length."""
-        return Grid(self.degree, self.spacing * length, self.max_nodes)
+        return Grid(self.degree, self.spacing * length, self.max_nodes, self.dtype)
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,14 @@ class Grid:
         In the units of the embedding.
     max_nodes : int
         Limit on the number of nodes of one lattice, padding included.
+    dtype : numpy dtype or None
+        Of positions, charges and potentials; None is the dtype of the positions.
     """
 
     degree: int
     spacing: float
     max_nodes: int
+    dtype: Any = None
 
     def box(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, list[int]]:
         """The lattice for points in a box.
@@ -146,8 +149,6 @@ class Lattice:
     values : callable
         Takes an array of squared distances, float64, and returns p.
     grid : Grid
-    dtype : numpy dtype or None
-        Of positions, charges and potentials; None is the dtype of the positions.
     n_threads : int
         The result does not depend on it.
     """
@@ -156,10 +157,9 @@ class Lattice:
         self,
         values: Callable[[np.ndarray], np.ndarray],
         grid: Grid,
-        dtype: Any = None,
         n_threads: int = 1,
     ) -> None:
-        self._values, self.grid, self._dtype = values, grid, dtype
+        self._values, self.grid, self._dtype = values, grid, grid.dtype
         self._degree, self._n_threads = grid.degree, n_threads
         self._transforms: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
 
@@ -202,7 +202,7 @@ class Lattice:
         """The energy, and its gradient, of a group of items that may be far from the origin."""
         X64 = X.astype(np.float64)
         shift = np.floor(X64.min(axis=0) / self.spacing) * self.spacing
-        local = (X64 - shift).astype(X.dtype)
+        local = (X64 - shift).astype(self._dtype or X.dtype)
         return self.energy(local, charges, local.min(axis=0), local.max(axis=0))
 
     def potential(

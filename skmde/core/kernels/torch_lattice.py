@@ -32,14 +32,12 @@ class TorchLattice:
     ----------
     penalty : Penalty
     grid : Grid
-    dtype : torch.dtype
-        Of charges and potentials.
     total : float
         Sum of the magnitudes of all charges.
     """
 
-    def __init__(self, penalty: Penalty, grid: Grid, dtype: torch.dtype, total: float) -> None:
-        self._penalty, self._grid, self._dtype = penalty, grid, dtype
+    def __init__(self, penalty: Penalty, grid: Grid, total: float) -> None:
+        self._penalty, self._grid = penalty, grid
         # the sum of all charges is below 2 ** 62 in fixed point
         self._unit = 2.0 ** (61 - np.ceil(np.log2(total))) if total > 0 else 1.0
         self._kept: tuple[Any, ...] | None = None
@@ -49,9 +47,10 @@ class TorchLattice:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The energy and its gradient, for positions of shape (n, 2) in a box."""
         origin, (rows, columns) = self._grid.box(low, high)
-        q = charges.to(self._dtype)
-        U = X.to(self._dtype) / self._grid.spacing
-        U = U - torch.as_tensor(origin, dtype=self._dtype, device=X.device)
+        dtype = self._dtype_for(X)
+        q = charges.to(dtype)
+        U = X.to(dtype) / self._grid.spacing
+        U = U - torch.as_tensor(origin, dtype=dtype, device=X.device)
         first = U.long()
         t = U - first
         weights, slopes = (f.py_func for f in _WEIGHTS[self._grid.degree])
@@ -65,7 +64,7 @@ class TorchLattice:
         for a, b, node in nodes:
             charge = (q * w[0][a] * w[1][b]).double() * self._unit
             Q.index_add_(0, node, charge.round().long())
-        P, S = self._potential((Q.double() / self._unit).to(self._dtype).view(rows, columns))
+        P, S = self._potential((Q.double() / self._unit).to(dtype).view(rows, columns))
         value, g0, g1 = (torch.zeros_like(q) for _ in range(3))
         for a, b, node in nodes:
             p = P.index_select(0, node)
@@ -82,8 +81,12 @@ class TorchLattice:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The energy, and its gradient, of a group of items that may be far from the origin."""
         h = self._grid.spacing
-        local = (X.double() - torch.floor(X.double().amin(dim=0) / h) * h).to(X.dtype)
+        local = X.double() - torch.floor(X.double().amin(dim=0) / h) * h
+        local = local.to(self._dtype_for(X))
         return self.energy(local, charges, *corners(local))
+
+    def _dtype_for(self, X: torch.Tensor) -> torch.dtype:
+        return X.dtype if self._grid.dtype is None else torch.float64
 
     def _potential(self, Q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The potential at the nodes, flat, and the part `S` of it that is a node's own."""
@@ -91,30 +94,28 @@ class TorchLattice:
         m0, m1 = half_length(rows), half_length(columns)
         if self._kept is None or self._kept[0] != (m0, m1):
             self._kept = None  # its memory is free before the next one is made
-            self._kept = (m0, m1), *self._transform(m0, m1, Q.device)
+            self._kept = (m0, m1), *self._transform(m0, m1, Q)
         _, H, S = self._kept
         shape = 2 * m0, 2 * m1
         P = torch.fft.irfft2(torch.fft.rfft2(Q, s=shape) * H, s=shape)
         return P[:rows, :columns].reshape(-1), S
 
-    def _transform(
-        self, m0: int, m1: int, device: torch.device
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def _transform(self, m0: int, m1: int, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Transform of p over that of the B-spline, for a lattice of (2 m0, 2 m1) nodes."""
         degree, h = self._grid.degree, self._grid.spacing
         squares = []
         for m in (m0, m1):
-            k = torch.arange(2 * m, device=device, dtype=torch.float64)
+            k = torch.arange(2 * m, device=like.device, dtype=torch.float64)
             squares.append((torch.minimum(k, 2 * m - k) * h) ** 2)
         d = (squares[0][:, None] + squares[1][None, :]).sqrt_()
         H = torch.fft.rfft2(self._penalty.value(d)).real
         for axis, angles in enumerate(
             (np.pi * np.arange(2 * m0) / m0, np.pi * np.arange(m1 + 1) / m1)
         ):
-            spline = torch.from_numpy(spline_transform(degree, angles)).to(device)
+            spline = torch.from_numpy(spline_transform(degree, angles)).to(like.device)
             H = H / torch.unsqueeze(spline**2, 1 - axis)
         own = torch.fft.irfft2(H, s=(2 * m0, 2 * m1))[: degree + 1, : degree + 1]
-        return H.to(self._dtype), own.to(self._dtype, copy=True)
+        return H.to(like.dtype), own.to(like.dtype, copy=True)
 
 
 def corners(X: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:

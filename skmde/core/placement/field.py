@@ -22,7 +22,7 @@ import numpy as np
 
 from skmde._utils.jit import jit
 from skmde.core.kernels import numba_lattice, numba_maps
-from skmde.core.kernels.far_groups import Group, bounded, plan_groups
+from skmde.core.kernels.far_groups import Plan, bounded
 from skmde.core.kernels.lattice import FROZEN, Lattice
 from skmde.core.placement.calls import PAD, UNITS
 from skmde.core.placement.newton import Floats, Rows
@@ -72,23 +72,23 @@ class FrozenField:
         lattice = Lattice(
             lambda squares: numba_maps.values_at(self._kind, self._params, squares),
             FROZEN.grid(length),
-            FROZEN.dtype,
             n_threads,
         )
         flat = np.zeros((len(items), 2))
         flat[:, : items.shape[1]] = items
         margin = _MARGIN * length
-        groups = [Group(0, len(items), 1)]
+        ranges = [(0, len(items))]
         if not lattice.grid.fits(flat.min(axis=0) - margin, flat.max(axis=0) + margin):
             flat = bounded(flat)
-            plan = plan_groups(flat, lattice.grid)
-            groups, flat, strengths = plan.groups, flat[plan.order], strengths[plan.order]
+            plan = Plan(flat, lattice.grid)
+            ranges = [(group.start, group.stop) for group in plan.groups]
+            flat, strengths = flat[plan.order], strengths[plan.order]
         self._items = np.ascontiguousarray(flat[:, : items.shape[1]].T)
         self._strengths = np.ascontiguousarray(strengths, dtype=np.float64)
         self._spacing = lattice.spacing
         self._patches: list[_Patch] = []
         left = float(lattice.grid.max_nodes)  # of all lattices together
-        for start, stop, _ in groups:
+        for start, stop in ranges:
             own, charges = flat[start:stop], self._strengths[start:stop]
             low, high = own.min(axis=0) - margin, own.max(axis=0) + margin
             left -= lattice.grid.n_nodes(low, high)

@@ -24,10 +24,13 @@ class InTurn(Solver):
         At least one. The last one makes the iterations that the others have left.
     max_iter : int
         Number of iterations of all solvers together.
+    snapshot_every : int, optional
+        Keep a copy of every `snapshot_every`-th iterate in the history; None keeps none.
     """
 
     solvers: Sequence[Any]
     max_iter: int = 300
+    snapshot_every: int | None = None
 
     def check(self, objective: Objective) -> None:
         """Check the objective for all solvers."""
@@ -42,6 +45,10 @@ class InTurn(Solver):
         callbacks: Sequence[Callback] = (),
     ) -> SolveResult:
         history, done, evaluations = History(), 0, 0
+        if self.snapshot_every is not None:
+            keep = _keeping(history, self.snapshot_every)
+            keep(SolverState.at(0, 0.0, 0.0, X))
+            callbacks = [*callbacks, keep]
         for number, solver in enumerate(self.solvers):
             last = number == len(self.solvers) - 1
             limit = self.max_iter - done
@@ -68,3 +75,11 @@ def _counting_from(done: int, callback: Callback) -> Callback:
         return callback(state.after(done))
 
     return seen
+
+
+def _keeping(history: History, every: int) -> Callback:
+    def keep(state: SolverState) -> None:
+        if state.iteration % every == 0:
+            history.snapshots.append((state.iteration, state.X.copy()))
+
+    return keep

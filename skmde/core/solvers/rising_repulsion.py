@@ -98,14 +98,25 @@ class RisingRepulsion(Solver):
         X = X.detach().clone().contiguous()
         velocity, gains = torch.zeros_like(X), torch.ones_like(X)
         stages = [min(n, self.max_iter * n // sum(_STAGES)) for n in _STAGES]
+        attraction = objective.mean_weight
         begin, status = 0.0, Status.MAX_ITER
-        iteration = 0
+        iteration = evaluations = 0
+        last, total, norm = X, math.nan, math.nan
         while True:
             value, gradient, energy, forces = objective.parts(X)
+            evaluations += 1
             slope = repulsion.slope(energy)
             G = constraint.project_tangent(X, add_multiple(gradient, forces, slope))
-            norm = math.sqrt(float(dot(G, G)))
-            total = float(value) + repulsion.value(energy)
+            former = last, total, norm
+            last, total, norm = (
+                X,
+                float(value) + repulsion.value(energy),
+                math.sqrt(float(dot(G, G))),
+            )
+            is_finite = math.isfinite(total) and math.isfinite(norm)
+            if iteration and not is_finite:
+                (X, total, norm), iteration, status = former, iteration - 1, Status.NO_DESCENT
+                break
             history.value.append(total)
             history.residual_norm.append(norm)
             history.step_size.append(0.0 if iteration == 0 else 1.0)
@@ -113,13 +124,13 @@ class RisingRepulsion(Solver):
             if iteration and asks_to_stop(callbacks, SolverState.at(iteration, total, norm, X)):
                 status = Status.STOPPED
                 break
-            if not (math.isfinite(total) and math.isfinite(norm)):
+            if not is_finite:
                 status = Status.NOT_FINITE
                 break
             if norm <= self.tol:
                 status = Status.CONVERGED
                 break
-            weakest = objective.mean_weight / (_EXAGGERATION * energy) if energy > 0 else math.inf
+            weakest = attraction / (_EXAGGERATION * abs(energy)) if energy else slope
             is_spread = iteration == 0 and not repulsion.adapts and weakest > _SPREAD * slope
             if is_spread or iteration >= sum(stages):
                 break
@@ -130,7 +141,7 @@ class RisingRepulsion(Solver):
             share = min(1.0, level * _LEVEL / max(stages[1] - _LEVEL, 1))
             weight = begin if early else begin ** (1 - share) * slope**share
             strength = min(1.0, slope * objective.n_pairs) ** 0.25
-            size = (1.0 if early else 2.0 * strength) * len(X) / objective.mean_weight
+            size = (1.0 if early else 2.0 * strength) * len(X) / (attraction or 1.0)
             if iteration == stages[0]:
                 velocity.zero_()
                 gains.fill_(1.0)
@@ -144,7 +155,7 @@ class RisingRepulsion(Solver):
             value=total,
             residual_norm=norm,
             n_iter=iteration,
-            n_evaluations=iteration + 1,
+            n_evaluations=evaluations,
             converged=status is Status.CONVERGED,
             status=status,
             reason=status.sentence(residual_norm=norm, tol=self.tol, max_iter=self.max_iter),

@@ -7,7 +7,7 @@ from all_pairs_cases import backend_sums, compiled_sums, exact_energy, relative_
 
 from skmde.core.kernels import far_groups
 from skmde.core.kernels.backend import TorchBackend
-from skmde.core.kernels.far_groups import plan_groups
+from skmde.core.kernels.far_groups import Plan
 from skmde.core.kernels.lattice import ACCURACIES, Grid, Lattice
 
 N = 3000
@@ -52,8 +52,11 @@ def lattices(monkeypatch):
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("pairs_per_node", [0, 0.05, 8])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sums_of_items_far_apart(lattices, case, dtype):
+def test_sums_of_items_far_apart(monkeypatch, lattices, case, pairs_per_node, dtype):
+    # 0: all on lattices; 8: these few items have hardly any lattice
+    monkeypatch.setattr(far_groups, "PAIRS_PER_NODE", pairs_per_node)
     X = CASES[case].astype(dtype)
     charges = np.random.default_rng(2).gamma(1.0, size=len(X))
     want = exact_energy(X, charges)
@@ -61,15 +64,38 @@ def test_sums_of_items_far_apart(lattices, case, dtype):
         got = compiled_sums(X, accuracy, charges)
         assert np.all(np.array(relative_errors(got, want)) < limits), accuracy
     assert max(lattices, default=0) <= 2**26
+    if pairs_per_node == 0 and case != "a diagonal":
+        assert len(lattices) >= 4
 
 
-def test_one_dimension():
+def test_many_items_in_two_clusters(monkeypatch, lattices):
+    # if there are too many pairs for a loop, they are summed on a coarse lattice
+    monkeypatch.setattr(far_groups, "PAIRS_PER_NODE", 1)
+    X = np.concatenate([scattered(15_000, 60), scattered(15_000, 60, seed=1) + 1e5])
+    X = X.astype(np.float32)
+    value, gradient = compiled_sums(X, "fast")
+    assert len(lattices) == 5
+    monkeypatch.setattr(far_groups, "PAIRS_PER_NODE", 1e9)
+    want, slopes = compiled_sums(X, "fast")
+    assert len(lattices) == 5
+    assert value == pytest.approx(want, rel=1e-3)
+    assert np.linalg.norm(gradient - slopes) < 5e-2 * np.linalg.norm(slopes)
+
+
+@pytest.fixture
+def on_lattices(monkeypatch):
+    monkeypatch.setattr(far_groups, "PAIRS_PER_NODE", 0)
+
+
+def test_one_dimension(on_lattices):
     X = with_outlier(1e9)[:, :1]
     assert np.all(np.array(relative_errors(compiled_sums(X, "fast"), exact_energy(X))) < 5e-2)
 
 
 @pytest.mark.parametrize("case", ["one outlier", "two clusters", "a diagonal"])
-def test_same_bits_for_any_number_of_threads_and_any_former_call(case):
+@pytest.mark.parametrize("pairs_per_node", [0, 0.05])
+def test_same_bits_for_any_number_of_threads(monkeypatch, case, pairs_per_node):
+    monkeypatch.setattr(far_groups, "PAIRS_PER_NODE", pairs_per_node)
     X = CASES[case].astype(np.float32)
     value, gradient = compiled_sums(X, "fast")
     again, same = compiled_sums(X, "fast", n_threads=4)
@@ -77,7 +103,7 @@ def test_same_bits_for_any_number_of_threads_and_any_former_call(case):
     np.testing.assert_array_equal(same, gradient)
 
 
-def test_torch_backend_gives_the_same():
+def test_torch_backend_gives_the_same(on_lattices):
     for case in ("one outlier", "two clusters"):
         X = CASES[case].astype(np.float32)
         value, gradient = compiled_sums(X, "fast")
@@ -87,7 +113,9 @@ def test_torch_backend_gives_the_same():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_largest_numbers_give_finite_results(dtype):
+@pytest.mark.parametrize("pairs_per_node", [0, 8])
+def test_the_largest_numbers_give_finite_results(monkeypatch, dtype, pairs_per_node):
+    monkeypatch.setattr(far_groups, "PAIRS_PER_NODE", pairs_per_node)
     huge = np.finfo(dtype).max
     X = np.concatenate([scattered(N, 60), [[huge, -huge], [-huge, huge]]]).astype(dtype)
     value, gradient = compiled_sums(X, "fast")
@@ -95,53 +123,54 @@ def test_the_largest_numbers_give_finite_results(dtype):
     assert value == pytest.approx(exact_energy(X[:-2])[0], rel=1e-3)
 
 
-def test_an_outlier_is_a_group_of_its_own():
-    plan = plan_groups(with_outlier(1e5), FAST)
+def test_an_outlier_is_a_group_of_its_own(monkeypatch):
+    monkeypatch.setattr(far_groups, "PAIRS_PER_NODE", 0.05)
+    plan = Plan(with_outlier(1e5), FAST)
     assert sorted(plan.order) == list(range(N + 1))
     np.testing.assert_array_equal(plan.order[plan.inverse], np.arange(N + 1))
-    ((start, stop, factor),) = plan.groups
-    assert (stop - start, factor) == (N, 1)
-    one_by_one = (N + 1 - plan.stops).sum()
-    assert one_by_one == N  # the pairs of the outlier
+    (group,) = plan.lattices
+    assert (group.stop - group.start, group.grid, group.sign) == (N, FAST, 1)
+    assert plan.groups == [group]
+    (pairs,) = plan.pairs
+    assert (pairs.stop - pairs.start - pairs.stops).sum() == N  # those of the outlier
 
 
-def test_each_pair_is_summed_once():
-    grid = Grid(3, 0.5, 1 << 16)
-    X = np.concatenate([scattered(N, 60), scattered(500, 3000), scattered(N, 60, seed=3) + 4000])
-    plan = plan_groups(X, grid)
+@pytest.mark.parametrize("pairs_per_node", [0, 0.001, 0.05, 1, 8])
+@pytest.mark.parametrize("case", CASES)
+def test_each_pair_is_summed_once(monkeypatch, pairs_per_node, case):
+    monkeypatch.setattr(far_groups, "PAIRS_PER_NODE", pairs_per_node)
+    X = CASES[case][::6]
     n = len(X)
-    assert len(plan.groups) >= 2
-    assert (np.diff(plan.stops) >= 0).all()
-    assert (plan.stops > np.arange(n)).all()
-    for start, stop, _ in plan.groups:
-        assert (plan.stops[start:stop] == stop).all()
-    rest = np.ones(n, dtype=bool)
-    for start, stop, _ in plan.groups:
-        rest[start:stop] = False
-    np.testing.assert_array_equal(plan.stops[rest], np.flatnonzero(rest) + 1)
+    plan = Plan(X, Grid(3, 0.5, 1 << 16))
+    counts = np.zeros((n, n), dtype=int)
+    for start, stop, stops in plan.pairs:
+        assert (np.diff(stops) >= 0).all()
+        assert (stops > np.arange(stop - start)).all()
+        columns = np.arange(stop - start)
+        counts[start:stop, start:stop] += columns[None] >= stops[:, None]
+    for start, stop, grid, sign in plan.lattices:
+        P = X[plan.order[start:stop]]
+        assert sign == -1 or grid.fits(P.min(axis=0), P.max(axis=0))
+        counts[start:stop, start:stop] += sign
+    assert (counts[np.triu_indices(n, 1)] == 1).all()
 
 
-def test_coarser_spacing_if_too_many_pairs_are_left(monkeypatch, lattices):
+def test_a_coarser_spacing_only_if_a_group_has_too_many_pairs(monkeypatch, lattices):
+    monkeypatch.setattr(far_groups, "PAIRS_PER_NODE", 0)
+    X = np.concatenate([diagonal(1e4), [[1e6, 0.0], [1e6, 9.0]]])
+    assert Plan(X, FAST).pairs[0].stop - Plan(X, FAST).pairs[0].start == N
     monkeypatch.setattr(far_groups, "MAX_PAIRS", 1000)
-    X = CASES["everywhere"]
-    ((start, stop, factor),) = plan_groups(X, FAST).groups
-    assert (start, stop) == (0, N)
-    grid = FAST.coarser(factor)
-    assert grid.fits(X.min(axis=0), X.max(axis=0))
-    assert not FAST.coarser(factor // 2).fits(X.min(axis=0), X.max(axis=0))
+    (usual,) = (
+        part for part in Plan(X, FAST).lattices if part.stop - part.start == N and part.sign > 0
+    )
+    assert usual.grid.spacing > FAST.spacing
+    P = X[Plan(X, FAST).order[usual.start : usual.stop]]
+    assert usual.grid.fits(P.min(axis=0), P.max(axis=0))
+    half = Grid(3, usual.grid.spacing / 2, FAST.max_nodes)
+    assert not half.fits(P.min(axis=0), P.max(axis=0))
     value, gradient = compiled_sums(X, "fast")
-    assert len(lattices) == 1
     assert np.isfinite(gradient).all()
-    assert -N * (N - 1) / 2 < value < 0
-
-
-def test_a_group_that_cannot_be_cut_gets_a_coarser_lattice_alone(monkeypatch):
-    monkeypatch.setattr(far_groups, "MAX_PAIRS", 2 * N)
-    X = np.concatenate([diagonal(1e4), [[1e6, 0.0]]])
-    groups = plan_groups(X, FAST).groups
-    assert len(groups) == 1
-    assert groups[0].stop - groups[0].start == N
-    assert groups[0].factor > 1
+    assert -N * (N + 1) / 2 < value < 0
 
 
 @pytest.mark.parametrize("size", [1.0, 1e30, 1e300])

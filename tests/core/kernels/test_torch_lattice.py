@@ -5,7 +5,8 @@ import pytest
 import torch
 from all_pairs_cases import backend_sums, compiled_sums, scattered
 
-from skmde import penalties
+from skmde import MDE, penalties
+from skmde.core import problem
 from skmde.core.kernels import torch_lattice
 from skmde.core.kernels.backend import CompiledBackend, TorchBackend
 from skmde.core.objectives.repulsion import energy_sums
@@ -88,3 +89,15 @@ def test_callables_have_exact_sums():
     want, slopes = cauchy(X, 1.0)
     assert float(value) == pytest.approx(float(want), rel=1e-12)
     torch.testing.assert_close(gradient, slopes)
+
+
+@pytest.mark.parametrize("n", [100, 2600])
+def test_a_solve_reaches_the_value_of_the_compiled_one(monkeypatch, n):
+    edges = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+    values = []
+    for backend in (CompiledBackend(), TORCH):
+        monkeypatch.setattr(problem, "choose_backend", lambda *_, chosen=backend: chosen)
+        mde = MDE(n, 2, edges, ("log1p", "cauchy"), repulsion="all", item_weights=np.ones(n))
+        mde.embed(scattered(n, 10), max_iter=40)
+        values.append(mde.value)
+    assert values[1] == pytest.approx(values[0], rel=0.02)

@@ -5,6 +5,7 @@ import pytest
 from all_pairs_cases import scattered
 
 from skmde import penalties
+from skmde.core.kernels import far_groups
 from skmde.core.kernels.lattice import FROZEN, Lattice
 from skmde.core.placement.field import FrozenField
 
@@ -104,15 +105,16 @@ def test_same_bits_for_any_number_of_threads():
 
 
 @pytest.mark.parametrize("m", [1, 2])
-def test_items_far_apart_do_not_need_an_enormous_lattice(nodes, m):
+def test_items_far_apart_do_not_need_an_enormous_lattice(monkeypatch, nodes, m):
+    monkeypatch.setattr(far_groups, "PAIRS_PER_NODE", 0)
     one = scattered(1500, 30, m)
     items = np.concatenate([one, one[::-1] + 1e5, np.full((1, m), 1e9)])
     items[[0, 2000]] = items[[2000, 0]]  # the groups are not consecutive
     strengths = np.random.default_rng(1).gamma(1.0, size=len(items))
     field = FrozenField(items, strengths, penalties.Cauchy())
     assert sum(nodes) <= FROZEN.max_nodes
-    # in one dimension, two clusters have fewer pairs than their lattice has nodes
-    assert len(nodes) == (2 if m == 2 else 0)
+    # in one dimension, both clusters fit on one
+    assert len(nodes) == m
     points = np.concatenate([one[:30], one[:30] + 1e5 + 0.5, one[:5] + 5e4, one[:5] + 1e9])
     assert_close(read(field, points), exact_field(items, strengths, points), *ON_LATTICE)
 

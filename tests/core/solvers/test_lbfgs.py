@@ -15,6 +15,7 @@ from core_problems import (
 )
 
 from skmde import Anchored, Centered, Standardized
+from skmde._linalg import reductions
 from skmde.core.kernels.backend import CompiledBackend
 from skmde.core.objectives.edge_term import distances
 from skmde.core.solvers.history import CurvaturePairs
@@ -396,3 +397,53 @@ def test_solver_recovers_after_a_search_that_met_no_finite_value():
     assert function.to_refuse == 0
     assert result.converged
     assert result.n_iter < 60
+
+
+@pytest.mark.parametrize("path", ["compiled", "torch"])
+@pytest.mark.parametrize("name", ["centered", "anchored"])
+def test_no_item_moves_farther_than_the_longest_step(name, path):
+    longest = 0.02
+    result, constraint, *_ = solve(
+        name, path=path, max_step=longest, max_iter=60, snapshot_every=1, tol=0.0
+    )
+    free, *_ = solve(name, path=path, max_iter=60, snapshot_every=1, tol=0.0)
+
+    def moves(result):
+        iterates = [X for _, X in result.history.snapshots]
+        lengths = np.linalg.norm(np.diff(iterates, axis=0), axis=2).max(axis=1)
+        return lengths / np.array(result.history.step_size[1:])
+
+    assert len(result.history.value) > 20
+    # projection onto the centred set moves all items by their mean move
+    assert moves(result).max() <= longest * (2 if name == "centered" else 1) * (1 + 1e-4)
+    assert moves(free).max() > 10 * longest
+    assert np.diff(result.history.value).max() <= 1e-6
+    torch.testing.assert_close(constraint.project(result.X), result.X, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("path", ["compiled", "torch"])
+def test_rows_are_shortened_and_no_others(path):
+    a = torch.tensor([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0], [-30.0, 40.0]])
+    want = torch.tensor([[0.6, 0.8], [0.3, 0.4], [0.0, 0.0], [-0.6, 0.8]])
+    with pytest.MonkeyPatch.context() as patch:
+        if path == "torch":
+            patch.setattr(reductions, "is_cpu", lambda x: False)
+        torch.testing.assert_close(reductions.shorten_rows(a, 1.0), want)
+    assert a[0, 0] == 3.0
+
+
+def test_a_solve_ends_when_the_value_hardly_decreases():
+    long, *_ = solve(max_iter=400, tol=0.0)
+    result, *_ = solve(max_iter=400, tol=0.0, min_decrease=1e-4)
+    assert result.status is Status.SETTLED
+    assert not result.converged
+    assert "hardly decreased" in result.reason
+    values = np.array(result.history.value)
+    assert 10 <= result.n_iter < long.n_iter
+    np.testing.assert_array_equal(values, long.history.value[: len(values)])
+    decreases = values[:-10] - values[10:]
+    limits = 10 * 1e-4 * abs(values[10:])
+    assert decreases[-1] < limits[-1]
+    assert (decreases[:-1] >= limits[:-1]).all()
+    assert solve(max_iter=10, tol=0.0, min_decrease=1.0)[0].status is Status.SETTLED
+    assert solve(max_iter=9, tol=0.0, min_decrease=1.0)[0].status is Status.MAX_ITER
