@@ -382,6 +382,11 @@ class MDE:
         It is `repulsive_weight` for ``repulsion="all"``. For "normalized", it depends on the
         embedding.
 
+        Returns
+        -------
+        weight : float
+            Weight of a pair of items, in the units of the weights of edges.
+
         Raises
         ------
         ValueError
