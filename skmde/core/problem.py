@@ -307,6 +307,7 @@ class MDE:
         Returns
         -------
         weight : float
+            Weight of a pair of items, in the units of the weights of edges.
 
         Raises
         ------
