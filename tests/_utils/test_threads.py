@@ -16,7 +16,7 @@ from core_problems import push_and_pull_weights, random_graph
 from skmde import MDE, Anchored
 from skmde._utils import threads
 from skmde._utils.threads import count_threads, run_pieces, run_rows
-from skmde.core.kernels import backend
+from skmde.core.kernels import compiled_backend as backend
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_fit_fork_and_fit_in_the_child_finishes(way):
         import numpy as np, torch
         from skmde import MDE
         from skmde._utils.threads import run_pieces
-        from skmde.core.kernels import backend
+        from skmde.core.kernels import compiled_backend as backend
 
         warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads around
         backend._EDGES_PER_PIECE, backend._SMALL, backend._NUMBERS_PER_PIECE = 2000, 1000, 1000

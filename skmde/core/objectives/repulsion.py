@@ -29,6 +29,7 @@ from typing import ClassVar
 
 import torch
 
+from skmde._linalg.standardize import centered
 from skmde.core.kernels.backend import Backend, Sums
 from skmde.functions.base import Penalty
 
@@ -91,7 +92,8 @@ class RepulsiveTerm(ABC):
     def energy(self, X: torch.Tensor) -> tuple[float, torch.Tensor]:
         """The energy R and its gradient at `X`, shape (n_items, n_components)."""
         energy, gradient = self._sums(X.contiguous(), -1.0)
-        return float(energy), gradient
+        # Forces between pairs add up to 0. On a lattice they do so only nearly.
+        return float(energy), centered(gradient)
 
     @abstractmethod
     def value(self, energy: float) -> float:

@@ -4,10 +4,10 @@ With strengths s_j of the training items at x_j, and the repulsive penalty p,
 
     phi(x) = -sum_j s_j p(||x - x_j||).
 
-For many items, phi is a spline on a lattice (``core/kernels/lattice.py``), computed once. Then the
-value, the gradient and the Hessian at a place take 36 terms, however many items there are. A
-place outside the lattice gets the exact sum. Items too far apart for one lattice are cut into
-groups (``core/kernels/far_groups.py``). At a place within the lattice of a group, all other items
+For many items, phi is a spline on a lattice (``core/kernels/lattice/convolution.py``), computed
+once. Then the value, the gradient and the Hessian at a place take 36 terms, however many items
+there are. A place outside the lattice gets the exact sum. Items too far apart for one lattice are
+cut into groups (``far_groups.py`` there). At a place within the lattice of a group, all other items
 are summed exactly.
 
 The results of a place depend on that place only, to the last bit. Lengths are in units of the
@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skmde._utils.jit import jit
-from skmde.core.kernels import numba_lattice, numba_maps
-from skmde.core.kernels.far_groups import Plan, bounded
-from skmde.core.kernels.lattice import FROZEN, Lattice
+from skmde.core.kernels import numba_maps
+from skmde.core.kernels.lattice import numba_loops
+from skmde.core.kernels.lattice.convolution import FROZEN, Lattice
+from skmde.core.kernels.lattice.far_groups import Plan, bounded
 from skmde.core.placement.calls import PAD, UNITS
 from skmde.core.placement.newton import Floats, Rows
 from skmde.functions.base import Penalty
@@ -127,7 +128,7 @@ class FrozenField:
         """Add the potential of a lattice, and its derivatives, for some of the points."""
         m = gradient.shape[1]
         out = np.zeros((len(rows), 6))
-        numba_lattice.read_expansion(P, U, out)
+        numba_loops.read_expansion(P, U, out)
         inverse = 1.0 / self._spacing
         value[rows] -= out[:, 0]
         rounding[rows] += UNITS * np.finfo(np.float64).eps * np.abs(out[:, 0])

@@ -219,8 +219,9 @@ class _Solve:
         V = shorten_rows(V, longest)
         if self.constraint.needs_projection:
             return self.constraint.project_tangent(X, V).contiguous()
-        # the set is flat, and steps are not projected
-        return add_multiple(self.constraint.project(X + V).contiguous(), X, -1.0)
+        # The set is flat, and steps are not projected.
+        project = self.constraint.project
+        return add_multiple(project(X + V).contiguous(), project(X).contiguous(), -1.0)
 
     def _search(self, point: _Point, V: torch.Tensor, slope: float) -> _Point | None:
         start = _Point(0.0, point.X, point.G, point.value, slope, point.squared_norm)

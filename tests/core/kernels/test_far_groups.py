@@ -5,10 +5,10 @@ import pytest
 import torch
 from all_pairs_cases import backend_sums, compiled_sums, exact_energy, relative_errors, scattered
 
-from skmde.core.kernels import far_groups
 from skmde.core.kernels.backend import TorchBackend
-from skmde.core.kernels.far_groups import Plan
-from skmde.core.kernels.lattice import ACCURACIES, Grid, Lattice
+from skmde.core.kernels.lattice import far_groups
+from skmde.core.kernels.lattice.convolution import ACCURACIES, Grid, Lattice
+from skmde.core.kernels.lattice.far_groups import Plan
 
 N = 3000
 FAST = ACCURACIES["fast"].grid(1.0)

@@ -7,9 +7,9 @@ from all_pairs_cases import compiled_sums, exact_energy, relative_errors, scatte
 from scipy.interpolate import BSpline
 
 from skmde import penalties
-from skmde.core.kernels import numba_lattice
 from skmde.core.kernels.backend import CompiledBackend
-from skmde.core.kernels.lattice import ACCURACIES
+from skmde.core.kernels.lattice import numba_loops
+from skmde.core.kernels.lattice.convolution import ACCURACIES
 from skmde.functions.registry import resolve_penalty
 
 LIMITS = {"fast": (1e-3, 5e-2), "precise": (1e-4, 1e-4)}
@@ -103,7 +103,7 @@ def test_weights_are_those_of_b_splines(degree):
     knots = np.arange(degree + 2.0) - (degree + 1) / 2
     spline = BSpline.basis_element(knots, extrapolate=False)
     for order, name in enumerate(names[degree]):
-        function = getattr(numba_lattice, name)
+        function = getattr(numba_loops, name)
         for t in (0.0, 0.01, 0.3, 0.5, 0.77, 1.0):
             distances = t + (degree - 1) // 2 - np.arange(degree + 1.0)
             want = np.nan_to_num(

@@ -7,8 +7,8 @@ from all_pairs_cases import backend_sums, compiled_sums, scattered
 
 from skmde import MDE, penalties
 from skmde.core import problem
-from skmde.core.kernels import torch_lattice
 from skmde.core.kernels.backend import CompiledBackend, TorchBackend
+from skmde.core.kernels.lattice import torch_convolution
 from skmde.core.objectives.repulsion import energy_sums
 from skmde.functions.adapters import CallablePenalty
 from skmde.functions.registry import resolve_penalty
@@ -55,7 +55,7 @@ def test_charges_of_zero_and_positions_that_are_not_finite():
 @pytest.mark.parametrize("block", [1, 1000, 1 << 22])
 @pytest.mark.parametrize("name", ["cauchy", "log", "log_ratio", "inverse_power"])
 def test_exact_sums_equal_the_compiled_ones(monkeypatch, name, block):
-    monkeypatch.setattr(torch_lattice, "_PAIRS", block)
+    monkeypatch.setattr(torch_convolution, "_PAIRS", block)
     n, penalty = 120, resolve_penalty(name)
     for m in (1, 2, 3):
         X = torch.tensor(scattered(n, 6, m))

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from skmde import MDE, Constraint
-from skmde.core.kernels import backend as backend_module
+from skmde.core.kernels import compiled_backend as backend_module
 from skmde.core.kernels.backend import CompiledBackend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.edge_term import EdgeTerm

@@ -6,8 +6,9 @@ import torch
 from kernel_cases import LOSSES, PENALTIES
 
 from skmde import losses, penalties
-from skmde.core.kernels import backend as backend_module
-from skmde.core.kernels.backend import CompiledBackend, TorchBackend, edge_pieces
+from skmde.core.kernels import compiled_backend as backend_module
+from skmde.core.kernels.backend import CompiledBackend, TorchBackend
+from skmde.core.kernels.compiled_backend import edge_pieces
 from skmde.core.objectives.edge_term import EdgeTerm, distances, distortions
 from skmde.core.objectives.edges import EdgeList
 from skmde.functions.base import Loss

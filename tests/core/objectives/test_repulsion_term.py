@@ -157,4 +157,4 @@ def test_effective_weight_needs_repulsion_and_an_embedding():
 def test_item_weights_move_to_the_device(monkeypatch):
     monkeypatch.setattr(problem_module, "resolve_device", torch.device)
     mde = problem(20, repulsion="all", item_weights=np.ones(20), device="cpu")
-    assert mde.to("meta").item_weights.device.type == "meta"
+    assert mde.to("meta")._repulsion.item_weights.device.type == "meta"

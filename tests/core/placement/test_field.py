@@ -5,8 +5,8 @@ import pytest
 from all_pairs_cases import scattered
 
 from skmde import penalties
-from skmde.core.kernels import far_groups
-from skmde.core.kernels.lattice import FROZEN, Lattice
+from skmde.core.kernels.lattice import far_groups
+from skmde.core.kernels.lattice.convolution import FROZEN, Lattice
 from skmde.core.placement.field import FrozenField
 
 ON_LATTICE = 1e-4, 2e-3, 2e-2  # errors of value, gradient and Hessian

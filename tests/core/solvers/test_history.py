@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from skmde.core.kernels import backend as backend_module
+from skmde.core.kernels import compiled_backend as backend_module
 from skmde.core.kernels.backend import CompiledBackend, TorchBackend
 from skmde.core.solvers.history import CurvaturePairs
 
@@ -185,7 +185,7 @@ def test_no_change_of_the_gradient_is_no_pair():
 
 
 def test_bits_do_not_depend_on_the_number_of_threads(monkeypatch):
-    monkeypatch.setattr("skmde.core.kernels.backend._NUMBERS_PER_PIECE", 16)
+    monkeypatch.setattr("skmde.core.kernels.compiled_backend._NUMBERS_PER_PIECE", 16)
     assert len(backend_module._vector_pieces(int(np.prod(SHAPE)))) == 8
     directions = []
     for n_threads in (1, 2, 4):

@@ -6,6 +6,7 @@ import torch
 from core_problems import random_graph
 
 from skmde import MDE, Anchored
+from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.solvers.in_turn import InTurn
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import Status
@@ -109,8 +110,9 @@ def test_items_are_near_their_start_if_they_are_anchored():
 
 def test_a_constraint_that_fixes_the_unit_gets_one_solver():
     mde = problem(constraint="standardized")
-    assert isinstance(mde._solver(1e-5, 10, 10, None), LBFGS)
-    assert isinstance(problem()._solver(1e-5, 10, 10, None), InTurn)
+    lbfgs = LBFGS(1e-5, 10, 10)
+    assert isinstance(AllPairsRepulsion.solver(lbfgs, mde.constraint), LBFGS)
+    assert isinstance(AllPairsRepulsion.solver(lbfgs, problem().constraint), InTurn)
     X = mde.embed(random_state=0, snapshot_every=5, max_iter=10)
     np.testing.assert_allclose(X.T @ X / N, np.eye(2), atol=1e-5)
     assert [k for k, _ in mde.result.history.snapshots] == [0, 5, 10]

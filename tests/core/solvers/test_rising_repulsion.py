@@ -110,7 +110,10 @@ def test_unusual_energies(arguments):
         n_edges = len(random_problem().edges)
         arguments = {"weights": -np.ones(n_edges)}
     result = run(random_problem(**arguments), start())
-    assert result.n_iter == 185
+    # without repulsion, every start is spread out far enough
+    is_spread = arguments.get("repulsive_weight") == 0.0 and "repulsion" not in arguments
+    no_charges = "item_weights" in arguments
+    assert result.n_iter == (0 if is_spread or no_charges else 185)
     assert bool(torch.isfinite(result.X).all())
     assert math.isfinite(result.value)
     random_problem(**arguments).embed(start(), max_iter=30)

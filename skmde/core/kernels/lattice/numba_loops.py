@@ -2,7 +2,7 @@
 
 The lattice is two-dimensional. Positions are in units of its spacing, counted from node (0, 0). A
 B-spline of degree 3 or 5 joins a point to the 4 x 4 or 6 x 6 nodes around it;
-``core/kernels/lattice.py`` has the mathematics.
+``core/kernels/lattice/convolution.py`` has the mathematics.
 
 Points are sorted into *stripes* of `STRIPE` rows of nodes. The nodes of a point lie in its own
 stripe and in the next one at most. So several threads can spread the points of all even stripes at

@@ -40,7 +40,7 @@ import numpy as np
 import scipy.fft
 
 from skmde._utils.threads import even_pieces, run_pieces
-from skmde.core.kernels import numba_lattice
+from skmde.core.kernels.lattice import numba_loops
 
 _PIECES = 16
 _SMALL = 1 << 14  # entries; a transform of fewer entries is done in one piece
@@ -192,7 +192,7 @@ class Lattice:
 
         def read(start: int, stop: int) -> float:
             return float(
-                numba_lattice.gather(self._degree, U, charges, order, start, stop, P, S, scale, G)
+                numba_loops.gather(self._degree, U, charges, order, start, stop, P, S, scale, G)
             )
 
         pieces = even_pieces(0, n, min(_PIECES, -(-n // _SMALL)))
@@ -234,8 +234,8 @@ class Lattice:
         U = (X.astype(dtype, copy=False) / dtype.type(self.spacing)) - origin.astype(dtype)
         charges = charges.astype(dtype, copy=False)
         order = np.empty(len(U), np.int32)
-        bounds = np.empty(-(-shape[0] // numba_lattice.STRIPE) + 1, np.int64)
-        numba_lattice.sort_by_stripe(U, order, bounds)
+        bounds = np.empty(-(-shape[0] // numba_loops.STRIPE) + 1, np.int64)
+        numba_loops.sort_by_stripe(U, order, bounds)
         Q = self._spread(U, charges, order, bounds, shape)
         return U, charges, order, *self._potential(Q, dtype), origin
 
@@ -248,12 +248,12 @@ class Lattice:
         shape: list[int],
     ) -> np.ndarray:
         n_stripes = len(bounds) - 1
-        padded = (n_stripes + 1) * numba_lattice.STRIPE
+        padded = (n_stripes + 1) * numba_loops.STRIPE
         Q = np.zeros((max(padded, shape[0]), shape[1]), charges.dtype)
 
         def add(first: int, last: int) -> None:
             for s in range(first, last, 2):
-                numba_lattice.spread(self._degree, U, charges, order, bounds[s], bounds[s + 1], Q)
+                numba_loops.spread(self._degree, U, charges, order, bounds[s], bounds[s + 1], Q)
 
         count = min(_PIECES, -(-len(U) // _SMALL), -(-n_stripes // 2))
         for parity in (0, 1):

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import ndimage
 
-from skmde.core.kernels.lattice import Grid
+from skmde.core.kernels.lattice.convolution import Grid
 
 MAX_PAIRS = 4_000_000_000  # of a group, that are summed one by one
 PAIRS_PER_NODE = 8  # that take less time than a node

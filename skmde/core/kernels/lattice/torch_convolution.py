@@ -12,16 +12,16 @@ import numpy as np
 import torch
 
 from skmde._linalg.reductions import dot
-from skmde.core.kernels import numba_lattice
-from skmde.core.kernels.lattice import Grid, half_length, spline_transform
+from skmde.core.kernels.lattice import numba_loops
+from skmde.core.kernels.lattice.convolution import Grid, half_length, spline_transform
 from skmde.functions.base import Penalty
 
 _PAIRS = 1 << 22  # pairs that are computed at once
 
 # The weights are sums and products, which serve tensors as well as numbers.
 _WEIGHTS: dict[int, tuple[Any, Any]] = {
-    3: (numba_lattice.cubic, numba_lattice.cubic_slopes),
-    5: (numba_lattice.quintic, numba_lattice.quintic_slopes),
+    3: (numba_loops.cubic, numba_loops.cubic_slopes),
+    5: (numba_loops.quintic, numba_loops.quintic_slopes),
 }
 
 

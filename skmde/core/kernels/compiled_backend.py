@@ -1,0 +1,303 @@
+"""The backend of compiled loops on the CPU.
+
+Work is cut into pieces whose number depends on the problem alone, and their results are added up in
+order, so that the bits of a result do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+
+from skmde._linalg.vector_kernels import combine, history_dots, momentum_step
+from skmde._utils.threads import even_pieces, run_pieces
+from skmde.core.kernels import numba_edges, numba_maps
+from skmde.core.kernels.backend_base import (
+    Backend,
+    Run,
+    Step,
+    Sums,
+    Value,
+    charges_of,
+)
+from skmde.core.kernels.lattice.convolution import ACCURACIES, Grid, Lattice
+from skmde.core.kernels.lattice.far_groups import Plan, bounded, grouped_energy
+from skmde.functions.base import Loss, Penalty
+
+_EDGES_PER_PIECE = 1 << 18
+_PAIRS_PER_PIECE = 1 << 17
+_MAX_PIECES = 16
+_MIN_PIECES = 4
+_PARTS = 1 << 26  # limit on the numbers in all pieces' gradients; large gradients get fewer pieces
+_SMALL = 1 << 14  # numbers; up to here, one thread sums the pieces' gradients
+_NUMBERS_PER_PIECE = 1 << 15  # of a long vector
+
+
+class CompiledBackend(Backend):
+    """Compiled loops on the CPU.
+
+    Parameters
+    ----------
+    n_threads : int
+        Number of threads that share the loops.
+    """
+
+    def __init__(self, n_threads: int = 1) -> None:
+        super().__init__(torch.device("cpu"), n_threads)
+
+    def supports(self, function: Penalty | Loss) -> bool:
+        return function.kernel_parameters() is not None
+
+    def edge_sums(
+        self, runs: Sequence[Run], n_items: int, n_components: int, dtype: torch.dtype
+    ) -> Sums:
+        length = n_items * n_components
+        arguments = []
+        for run in runs:
+            # the kernels of penalties do not read it, but need an array
+            deviations = run.weights if run.deviations is None else run.deviations
+            pairs = (x.numpy() for x in (run.i, run.j, run.weights, deviations))
+            arguments.append((*_kernel_of(run.function, dtype), *pairs))
+        pieces = [
+            (number, *arguments[run], start, stop)
+            for number, (run, start, stop) in enumerate(
+                edge_pieces([len(run.i) for run in runs], length)
+            )
+        ]
+        parts = torch.zeros((len(pieces), length), dtype=dtype).numpy()
+
+        def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
+            x = X.numpy()
+
+            def add(number: int, kind: int, params: Any, *pairs: Any) -> float:
+                G = parts[number].reshape(x.shape)
+                return float(numba_edges.add_edges(kind, params, x, *pairs, G))  # type: ignore[call-arg]
+
+            totals = run_pieces(add, pieces, self.n_threads)
+            gradient = torch.empty_like(X)
+            self._collect(parts, scale, gradient.view(-1).numpy())
+            return sum(totals) * scale, gradient
+
+        return sums
+
+    def all_pairs_sums(
+        self,
+        function: Penalty | Loss,
+        weights: torch.Tensor | None,
+        deviations: torch.Tensor | None,
+        n_items: int,
+        n_components: int,
+        dtype: torch.dtype,
+    ) -> Sums | None:
+        if not self.supports(function):
+            return None
+        kind, params = _kernel_of(function, dtype)
+        nothing = np.empty(0, params.dtype)
+        w, delta = (nothing if x is None else x.numpy() for x in (weights, deviations))
+        pieces = row_pieces(n_items)
+        parts = np.zeros((len(pieces), n_items * n_components), params.dtype)
+
+        def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
+            n, m = X.shape
+            columns = X.T.contiguous().numpy()
+
+            def add(number: int, start: int, stop: int) -> float:
+                G = parts[number].reshape(m, n)
+                return float(
+                    numba_edges.add_all_pairs(kind, params, columns, w, delta, start, stop, G)
+                )
+
+            totals = run_pieces(add, pieces, self.n_threads)
+            flat = torch.empty(m * n, dtype=X.dtype)
+            self._collect(parts, scale, flat.numpy())
+            return sum(totals) * scale, flat.view(m, n).T.contiguous()
+
+        return sums
+
+    def lattice_sums(
+        self,
+        function: Penalty,
+        item_weights: torch.Tensor | None,
+        n_items: int,
+        n_components: int,
+        dtype: torch.dtype,
+        accuracy: str,
+    ) -> Sums | None:
+        length = function.smooth_length
+        if length is None or n_components > 2 or not self.supports(function):
+            return None
+        kernel, grid = _kernel_of(function, torch.float64), ACCURACIES[accuracy].grid(length)
+        charges = charges_of(item_weights, n_items, dtype).numpy()
+
+        @cache
+        def lattice_of(grid: Grid) -> Lattice:
+            return Lattice(
+                lambda squares: numba_maps.values_at(*kernel, squares), grid, self.n_threads
+            )
+
+        def add_pairs(P: Any, c: Any, stops: np.ndarray) -> tuple[float, np.ndarray]:
+            return self._later_pairs(_kernel_of(function, dtype), P, c, stops)
+
+        def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
+            points = X.numpy()
+            if n_components == 1:
+                points = np.concatenate([points, np.zeros_like(points)], axis=1)
+            low, high = points.min(axis=0), points.max(axis=0)
+            if not (np.isfinite(low).all() and np.isfinite(high).all()):
+                return np.nan, torch.full_like(X, np.nan)
+            if grid.fits(low, high):
+                value, gradient = lattice_of(grid).energy(points, charges, low, high)
+            else:
+                points = bounded(points)
+                plan, zeros = Plan(points, grid), np.zeros(points.shape)
+                value, total = grouped_energy(points, charges, plan, zeros, lattice_of, add_pairs)
+                gradient = total.astype(points.dtype)
+            gradient *= points.dtype.type(scale)
+            return value * scale, torch.from_numpy(gradient[:, :n_components]).contiguous()
+
+        return sums
+
+    def product_sums(
+        self,
+        function: Penalty,
+        item_weights: torch.Tensor | None,
+        n_items: int,
+        n_components: int,
+        dtype: torch.dtype,
+    ) -> Sums:
+        kernel = _kernel_of(function, dtype)
+        charges = charges_of(item_weights, n_items, dtype).numpy()
+        stops = np.arange(1, n_items + 1)
+
+        def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
+            value, gradient = self._later_pairs(kernel, X.numpy(), charges, stops, scale)
+            return value * scale, torch.from_numpy(gradient)
+
+        return sums
+
+    def _later_pairs(
+        self,
+        kernel: tuple[int, Any],
+        X: Any,
+        charges: Any,
+        stops: np.ndarray,
+        scale: float = 1.0,
+    ) -> tuple[float, np.ndarray]:
+        """Sum over the pairs (i, j) with ``j >= stops[i]``, and `scale` times its gradient."""
+        n, m = X.shape
+        columns = np.ascontiguousarray(X.T)
+        pieces = pair_pieces(stops)
+        parts = np.zeros((len(pieces), n * m), X.dtype)
+
+        def add(number: int, start: int, stop: int) -> float:
+            G = parts[number].reshape(m, n)
+            return float(
+                numba_edges.add_later_pairs(*kernel, columns, charges, stops, start, stop, G)
+            )
+
+        totals = run_pieces(add, pieces, self.n_threads)
+        flat = np.empty(m * n, X.dtype)
+        self._collect(parts, scale, flat)
+        return sum(totals), np.ascontiguousarray(flat.reshape(m, n).T)
+
+    def momentum_step(
+        self,
+        X: torch.Tensor,
+        velocity: torch.Tensor,
+        gains: torch.Tensor,
+        gradient: torch.Tensor,
+        step: Step,
+    ) -> torch.Tensor:
+        out = torch.empty_like(X)
+        arrays: list[Any] = [x.numpy() for x in (X, velocity, gains, gradient)]
+        momentum_step(*arrays, *step, out.numpy())  # type: ignore[call-arg]
+        return out
+
+    def _collect(self, parts: Any, scale: float, out: Any) -> None:
+        """Add up the pieces' gradients in a fixed order, times `scale`, into `out`."""
+        bounds = even_pieces(0, len(out), 1 if len(out) <= _SMALL else 8)
+        run_pieces(
+            lambda start, stop: numba_edges.collect(parts, scale, start, stop, out),
+            bounds,
+            self.n_threads,
+        )
+
+    def history_dots(self, H: torch.Tensor, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        Hn, gn, yn = H.numpy(), g.numpy(), y.numpy()
+        bounds = _vector_pieces(len(gn))
+        parts = np.empty((len(bounds), len(Hn), 2))
+        run_pieces(
+            lambda k, start, stop: history_dots(Hn, gn, yn, start, stop, parts[k]),
+            [(k, start, stop) for k, (start, stop) in enumerate(bounds)],
+            self.n_threads,
+        )
+        return torch.from_numpy(parts.sum(axis=0))
+
+    def combine(
+        self, H: torch.Tensor, coefficients: np.ndarray, g: torch.Tensor, scale: float
+    ) -> torch.Tensor:
+        V = torch.empty_like(g)
+        Hn, gn, out = H.numpy(), g.numpy(), V.numpy()
+        run_pieces(
+            lambda start, stop: combine(Hn, coefficients, gn, scale, start, stop, out),
+            _vector_pieces(len(gn)),
+            self.n_threads,
+        )
+        return V
+
+
+def _kernel_of(function: Penalty | Loss, dtype: torch.dtype) -> tuple[int, Any]:
+    """Kind and parameters of a built-in function, the arguments of the compiled loops."""
+    kernel = function.kernel_parameters()
+    assert kernel is not None
+    kind, *parameters = kernel
+    return kind, torch.tensor(parameters, dtype=dtype).numpy()
+
+
+def _vector_pieces(length: int) -> list[tuple[int, int]]:
+    """Pieces of a long vector; their number depends only on the length."""
+    return even_pieces(0, length, min(_MAX_PIECES, -(-length // _NUMBERS_PER_PIECE)))
+
+
+def edge_pieces(counts: Sequence[int], length: int) -> list[tuple[int, int, int]]:
+    """Pieces of the runs of edges; their number depends only on the problem.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Number of edges of each run.
+    length : int
+        Number of entries of the gradient.
+
+    Returns
+    -------
+    pieces : list of tuple (run, start, stop)
+        Index of the run, and its edges ``start:stop``.
+    """
+    most = min(max(_PARTS // length, _MIN_PIECES), _MAX_PIECES)
+    size = max(_EDGES_PER_PIECE, -(-sum(counts) // most))
+    return [
+        (run, start, stop)
+        for run, count in enumerate(counts)
+        for start, stop in even_pieces(0, count, -(-count // size))
+    ]
+
+
+def row_pieces(n_items: int) -> list[tuple[int, int, int]]:
+    """Numbered pieces of rows with about equally many pairs; they depend only on `n_items`."""
+    return pair_pieces(np.arange(1, n_items + 1))
+
+
+def pair_pieces(stops: np.ndarray) -> list[tuple[int, int, int]]:
+    """The same for the pairs (i, j) with ``j >= stops[i]``."""
+    n_items = len(stops)
+    before = np.concatenate([[0], np.cumsum(n_items - stops)])
+    n_pairs = int(before[-1])
+    count = min(max(1, n_pairs // _PAIRS_PER_PIECE), _MAX_PIECES)
+    bounds = np.searchsorted(before[:-1], np.linspace(0, n_pairs, count + 1)).tolist()
+    return [(k, start, stop) for k, (start, stop) in enumerate(pairwise(bounds))]

@@ -1,0 +1,1 @@
+"""Sums over all pairs of items by convolutions on lattices, compiled and in torch."""
