@@ -161,6 +161,8 @@ def runs_of(set_name: str, programs: list[str], args: Any) -> dict[str, dict[str
                 threads=args.threads,
                 folder=folder,
                 limit=args.limit,
+                # threads that wait would spin, for many times the work if others use the machine
+                OMP_WAIT_POLICY="PASSIVE",
             )
             if report is None:
                 continue
