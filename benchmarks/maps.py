@@ -7,7 +7,8 @@ compiles; skmde's own kernels are cached on disk. With ``--again`` the process m
 with another seed: ``warm s`` is the time of that, ``common`` the share of neighbours that the two
 maps have in common. The figures are explained in ``_map_figures.py``: all are on the same 1000
 rows. They go to ``benchmarks/results/maps.json``; runs that the file has and this call does not
-repeat are kept. ``--plot FOLDER`` keeps the maps there, and draws those of all calls on one page.
+repeat are kept, so the command and the date in it are those of the last call. ``--plot FOLDER``
+keeps the maps there, and draws those of all calls on one page.
 
 What each program gets: skmde and umap-learn take texts as a sparse matrix with the cosine metric;
 openTSNE takes it too, and starts from random places there, since its principal components are of
