@@ -177,23 +177,35 @@ def importable(
 
 
 def run_child(
-    program: str, spec: dict[str, Any], *, python: str, threads: int, folder: Path, **env: str
+    program: str,
+    spec: dict[str, Any],
+    *,
+    python: str,
+    threads: int,
+    folder: Path,
+    limit: float | None = None,
+    **env: str,
 ) -> dict[str, Any] | None:
     """Run ``_programs.py`` in a fresh process; its report, or None after a printed line.
 
     The report gains ``wall``: seconds from before the process was started until it had ended,
-    less what it took to write its results.
+    less what it took to write its results. A process is ended after ``limit`` seconds.
     """
     name = f"{program}-{time.monotonic_ns()}"
     spec = dict(spec, program=program, threads=threads, out=str(folder / name))
     (folder / f"{name}.spec.json").write_text(json.dumps(spec))
     began = time.perf_counter()
-    done = subprocess.run(
-        [python, str(HERE / "_programs.py"), str(folder / f"{name}.spec.json")],
-        env=environment(threads, **env),
-        capture_output=True,
-        text=True,
-    )
+    try:
+        done = subprocess.run(
+            [python, str(HERE / "_programs.py"), str(folder / f"{name}.spec.json")],
+            env=environment(threads, **env),
+            capture_output=True,
+            text=True,
+            timeout=limit,
+        )
+    except subprocess.TimeoutExpired:
+        print(f"{program} was ended after {limit:.0f} s", flush=True)
+        return None
     wall = time.perf_counter() - began
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]

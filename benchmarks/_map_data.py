@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-SAMPLES = 1000  # sources of path lengths
+SAMPLES = 1000  # rows that the figures are about
 
 
 @dataclass

@@ -1,0 +1,97 @@
+"""
+How strongly the points of a map repel
+======================================
+
+:class:`skmde.PreserveNeighbors` lets all pairs of points repel, with a weight. The weight sets
+whether a map keeps the shape of the data whole or gives each neighbourhood room. Drawn are the
+handwritten digits and a rolled-up sheet with a hole, each at three weights. Printed is how well
+each map keeps the 15 nearest neighbours (recall) and the lengths of paths along the data (Spearman
+correlation with distances in the map), for the default weight, too.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from matplotlib.figure import Figure
+from scipy.sparse.csgraph import dijkstra
+from scipy.stats import spearmanr
+from sklearn.datasets import load_digits, make_swiss_roll
+
+from skmde import PreserveNeighbors
+from skmde.metrics import neighborhood_recall
+from skmde.preprocessing import nearest_neighbors
+
+WEIGHTS = (0.005, 0.1, 1.0)
+
+
+def sheet_with_hole(n=5000, seed=0):
+    """A rolled-up sheet without its middle, and how far along it each point is."""
+    X, t = make_swiss_roll(n, noise=0.1, random_state=seed)
+    along, across = np.abs(t - np.median(t)), np.abs(X[:, 1] - np.median(X[:, 1]))
+    kept = (along > 0.12 * np.ptp(t)) | (across > 0.25 * np.ptp(X[:, 1]))
+    return X[kept], t[kept]
+
+
+def lengths_of_paths(X, sources, n_neighbors=15):
+    """Path lengths along the graph of neighbours, from some rows to all."""
+    indices, distances, _ = nearest_neighbors(X, n_neighbors, random_state=0)
+    rows = np.repeat(np.arange(len(X)), n_neighbors)
+    graph = sp.csr_array((distances.ravel(), (rows, indices.ravel())), shape=(len(X), len(X)))
+    return dijkstra(graph, directed=False, indices=sources)
+
+
+def kept(X, Y, paths, sources):
+    """Recall of 15 neighbours, and the correlation of distances in the map with path lengths."""
+    distances = np.linalg.norm(Y[sources][:, None] - Y, axis=2)
+    there = np.isfinite(paths) & (paths > 0)
+    recall = neighborhood_recall(X, Y, n_neighbors=15)
+    return recall, spearmanr(paths[there], distances[there]).statistic
+
+
+def draw(rows, path):
+    """One row of panels for each data set."""
+    figure = Figure(figsize=(4 * len(WEIGHTS), 4 * len(rows)), layout="constrained")
+    axes = figure.subplots(len(rows), len(WEIGHTS))
+    for line, (colors, cmap, panels) in zip(axes, rows, strict=True):
+        for ax, (title, Y) in zip(line, panels, strict=True):
+            ax.scatter(*Y.T, c=colors, cmap=cmap, s=4, linewidths=0)
+            ax.set(xticks=[], yticks=[])
+            ax.set_title(title, fontsize=10)
+            ax.set_aspect("equal", adjustable="datalim")
+    figure.savefig(path, dpi=80)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Maps with repulsion of three weights.")
+    parser.add_argument("--output", type=Path, default=Path("repulsion.png"), help="picture")
+    parser.add_argument("--seed", type=int, default=0, help="random_state of the maps")
+    args = parser.parse_args()
+
+    X, digits = load_digits(return_X_y=True)
+    sheet, along = sheet_with_hole()
+    rows = []
+    for name, data, colors, cmap in (
+        ("digits", X, digits, "tab10"),
+        ("sheet with a hole", sheet, along, "viridis"),
+    ):
+        sources = np.arange(0, len(data), len(data) // 100)
+        paths = lengths_of_paths(data, sources)
+        panels = []
+        for weight in (*WEIGHTS, None):
+            model = PreserveNeighbors(repulsive_weight=weight, random_state=args.seed)
+            Y = model.fit_transform(data)
+            recall, length = kept(data, Y, paths, sources)
+            shown = f"{name}, weight {model.repulsive_weight_:.3g}"
+            figures = f"recall {recall:.2f}, path lengths {length:.2f}"
+            print(f"{shown}{'' if weight else ' (default)'}: {figures}")
+            if weight:
+                panels.append((f"{shown}\n{figures}", Y))
+        rows.append((colors, cmap, panels))
+    draw(rows, args.output)
+    print(f"Picture: {args.output}")
+
+
+if __name__ == "__main__":
+    main()
