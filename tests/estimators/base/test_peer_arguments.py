@@ -22,7 +22,11 @@ CLASSES = [PreserveNeighbors, PreserveDistances, QuadraticMDE, AnchoredMDE, Anch
     ("cls", "foreign", "ours"),
     [
         (PreserveNeighbors, "perplexity", "use n_neighbors"),
-        (PreserveNeighbors, "min_dist", "use attractive_penalty, repulsive_penalty, repulsive_fra"),
+        (
+            PreserveNeighbors,
+            "min_dist",
+            "use repulsive_weight, attractive_penalty, repulsive_penalty",
+        ),
         (PreserveNeighbors, "n_iter", "use max_iter"),
         (PreserveNeighbors, "embedding_dim", "use n_components"),
         (PreserveNeighbors, "n_neighbours", "use n_neighbors"),

@@ -117,7 +117,7 @@ def test_anchored_pairs_of_either_kind_are_called_alike():
     for name in names:
         first, second = getattr(WeightedPairs, name), getattr(DistancePairs, name)
         assert parameters(first) == parameters(second), name
-    weighted = WeightedPairs(neighbors(X), (Quadratic(), None), 1.0)
+    weighted = WeightedPairs(neighbors(X), (Quadratic(), None), 1.0, "sampled", 1.0)
     distances = DistancePairs(DISTANCES["rows"][0](X), SquaredLoss(), None)
     for pairs in (weighted, distances):
         assert {"source", "functions", "separates"} <= {*vars(pairs), *vars(type(pairs))}
