@@ -37,7 +37,7 @@ def after(transformer, **params):
 )
 def test_neighbours_are_those_that_the_estimator_finds(transformer, untied, digits):
     pipeline = after(transformer).fit(untied[:500])
-    direct = PreserveNeighbors(n_neighbors=10, random_state=0).fit(untied[:500])
+    direct = PreserveNeighbors(n_neighbors=10, init="quadratic", random_state=0).fit(untied[:500])
     different = abs(pipeline[-1].graph_ - direct.graph_)
     assert different.nnz < 0.02 * direct.graph_.nnz
 
@@ -54,7 +54,9 @@ def test_neighbours_are_those_that_the_estimator_finds(transformer, untied, digi
 
 def test_neighbours_within_a_radius(untied):
     pipeline = after(RadiusNeighborsTransformer(radius=25.0)).fit(untied[:500])
-    direct = PreserveNeighbors(max_distance=25.0, random_state=0).fit(untied[:500])
+    direct = PreserveNeighbors(max_distance=25.0, init="quadratic", random_state=0).fit(
+        untied[:500]
+    )
     assert abs(pipeline[-1].graph_ - direct.graph_).max() == 0
     np.testing.assert_allclose(pipeline[-1].embedding_, direct.embedding_, atol=1e-3)
     # rows with no neighbour within the radius are among these
