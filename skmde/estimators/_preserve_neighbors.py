@@ -41,7 +41,11 @@ from skmde.estimators.base.typing import (
 )
 from skmde.estimators.pairs.base import component_labels
 from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors, many_neighbors
-from skmde.estimators.pairs.repulsion import RepulsiveSamples, pairs_with_repulsion
+from skmde.estimators.pairs.repulsion import (
+    RepulsiveSamples,
+    mean_repulsion,
+    pairs_with_repulsion,
+)
 from skmde.estimators.pairs.repulsion_rule import repulsion_rule
 from skmde.estimators.samples.counted import PositiveWeightSamples
 from skmde.estimators.samples.supervision import target_pairs, with_targets
@@ -348,12 +352,15 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             constraint = counted.constraint(constraint)
             neighbors = self._find_neighbors(X, random_state, device)
         self._check_size(counted.n_items, constraint)
-        self.repulsive_weight_ = rule.weight_for(neighbors.dimension(), self.n_components)
+        dimension = neighbors.dimension()
+        self.repulsive_weight_ = rule.weight_for(dimension, self.n_components)
         with stage("edges"):
             edges, weights, attraction = self._pairs(neighbors.pairs(), y, counted, random_state)
         self._counted = counted
         with stage("init"):
-            start = self._starting_point(X, neighbors, attraction, constraint, random_state)
+            start = self._starting_point(
+                X, neighbors, dimension, attraction, constraint, random_state
+            )
         self._store_fit(counted, neighbors, edges, weights)
         self._repulsive = self._repulsive_samples(counted.n_items, random_state)
         with stage("solve"):
@@ -418,8 +425,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             graph, self._rule, self.repulsive_weight_, random_state
         )
         self._check_edges(edges)
-        # Mean total weight of the sampled repulsive pairs of a training item.
-        self._repulsion = -2.0 * float(weights[weights < 0].sum()) / n
+        self._repulsion = mean_repulsion(weights, n)  # of the sampled pairs alone
         if self.target_weight > 0:
             if y is None:
                 raise ValueError(
@@ -451,7 +457,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 reason = f"no pair is within max_distance={self.max_distance}; increase it"
             raise ValueError(f"No two samples are neighbours: {reason}.")
 
-    def _starting_point(self, X, neighbors, graph, constraint, random_state):
+    def _starting_point(self, X, neighbors, dimension, graph, constraint, random_state):
         n = graph.shape[0]
         if not isinstance(self.init, str):
             init = self._counted.rows(as_host_array(self.init), "init")
@@ -463,6 +469,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 self.init,
                 rows,
                 neighbors,
+                dimension,
                 graph,
                 self.n_components,
                 sums_all=self._rule.sums_all,

@@ -21,7 +21,7 @@ from skmde.estimators.pairs.base import Pairs, component_labels
 from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.neighbors import NeighborPairs
 from skmde.estimators.pairs.pair_weights import selected_pairs
-from skmde.estimators.pairs.repulsion import RepulsiveSamples, signed_pairs
+from skmde.estimators.pairs.repulsion import RepulsiveSamples, mean_repulsion, signed_pairs
 from skmde.functions.base import Loss
 from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
@@ -204,8 +204,7 @@ class WeightedPairs:
             self._repulsive = RepulsiveSamples.all(self._weight)
             return
         if self._total is None:
-            # mean total repulsion of a training sample
-            self._total = -2.0 * float(weights[weights < 0].sum()) / n
+            self._total = mean_repulsion(weights, n)
         self._repulsive = RepulsiveSamples.some_of(n, self._total, random_state)
 
     def drop_training_state(self):

@@ -21,6 +21,11 @@ _N_REPULSIVE = 128
 _CROWDED = 4.0
 
 
+def mean_repulsion(weights, n_items):
+    """Mean over the items of the total weight of an item's repulsive pairs."""
+    return -2.0 * float(weights[weights < 0].sum()) / n_items
+
+
 class RepulsiveSamples:
     """The training samples that repel an unseen one.
 

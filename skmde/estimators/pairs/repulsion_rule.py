@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from skmde.functions.base import Penalty
 from skmde.functions.logarithms import Log, Log1p
@@ -124,8 +125,6 @@ def _is_auto(penalty: Any) -> bool:
 
 
 def _check_negative(penalty: Any) -> None:
-    import torch
-
     if not bool((penalty.value(torch.tensor([0.1, 1.0, 10.0])) < 0).all()):
         raise ValueError(
             f"repulsion='normalized' takes the logarithm of minus the sum of penalties, so the "

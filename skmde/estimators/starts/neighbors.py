@@ -29,7 +29,9 @@ _WILD = 1e15  # relative to the given numbers; beyond, squares overflow float32
 _WORK = 2e8  # stored entries times steps; takes one or two seconds
 
 
-def named_start(name, X, neighbors, graph, n_components, *, sums_all, n_threads, random_state):
+def named_start(
+    name, X, neighbors, dimension, graph, n_components, *, sums_all, n_threads, random_state
+):
     """The starting point that the parameter `init` names.
 
     Parameters
@@ -38,6 +40,8 @@ def named_start(name, X, neighbors, graph, n_components, *, sums_all, n_threads,
     X : ndarray or sparse matrix, or None
         Rows of data; None for precomputed distances.
     neighbors : NeighborPairs
+    dimension : float
+        Intrinsic dimension of the data; NaN if it is unknown.
     graph : csr_array of shape (n_samples, n_samples)
         Weights of all attractive pairs.
     n_components : int
@@ -54,7 +58,7 @@ def named_start(name, X, neighbors, graph, n_components, *, sums_all, n_threads,
     if name == "auto":
         name = "quadratic"
         if X is not None and sums_all:
-            flat = neighbors.dimension() < n_components + _FLAT
+            flat = dimension < n_components + _FLAT
             name = "isomap" if flat else "pca"
     if name == "random":
         return random_start(graph.shape[0], n_components, random_state)
