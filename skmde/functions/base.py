@@ -151,6 +151,16 @@ class Penalty(DistortionFunction):
         """
         return None
 
+    #: Whether p is smooth but for short distances: p has no kink, and outside any ball it is a
+    #: smooth function of d^2 on the length of the ball's radius. Then sums over all pairs of items
+    #: can be computed on a lattice and over close pairs. Only read for built-in classes.
+    _smooth_outside_core: ClassVar[bool] = False
+
+    @property
+    def smooth_outside_core(self) -> bool:
+        """Whether p is smooth but for short distances."""
+        return self._smooth_outside_core and self.kernel_parameters() is not None
+
     def value(self, d: Tensor) -> Tensor:
         """Penalty at the given distances.
 

@@ -85,6 +85,7 @@ class Log(Penalty):
     tensor([-16.1181,  -0.4587,   0.0000])
     """
 
+    _smooth_outside_core: ClassVar[bool] = True
     _kind: ClassVar[int] = kinds.LOG
     _kernel_arguments: ClassVar[tuple[str, ...]] = ("exponent",)
 
@@ -138,6 +139,7 @@ class LogRatio(Penalty):
     tensor([-4.6151, -0.6931, -0.0100])
     """
 
+    _smooth_outside_core: ClassVar[bool] = True
     _kind: ClassVar[int] = kinds.LOG_RATIO
     _kernel_arguments: ClassVar[tuple[str, ...]] = ("exponent",)
 

@@ -162,6 +162,7 @@ class InversePower(Penalty):
     tensor([-4.0000, -0.2500])
     """
 
+    _smooth_outside_core: ClassVar[bool] = True
     _kind: ClassVar[int] = kinds.INVERSE_POWER
     _kernel_arguments: ClassVar[tuple[str, ...]] = ("exponent",)
 
@@ -212,6 +213,7 @@ class Cauchy(Penalty):
     tensor([-1.0000, -0.5000, -0.1000])
     """
 
+    _smooth_outside_core: ClassVar[bool] = True
     _kind: ClassVar[int] = kinds.CAUCHY
     _kernel_arguments: ClassVar[tuple[str, ...]] = ("scale",)
 
@@ -226,8 +228,8 @@ class Cauchy(Penalty):
         return max(self.scale, torch.finfo(d.dtype).tiny)
 
     @property
-    def smooth_length(self) -> float:
-        return self.scale
+    def smooth_length(self) -> float | None:
+        return self.scale if self.kernel_parameters() is not None else None
 
     def value(self, d: Tensor) -> Tensor:
         u = d / self._unit(d)

@@ -1,4 +1,4 @@
-"""Points, and exact sums of the Cauchy penalty over all their pairs."""
+"""Points, and exact sums of a penalty over all their pairs."""
 
 import numpy as np
 import torch
@@ -36,15 +36,27 @@ def exact_energy(X, charges=None, scale=1.0):
     return value + (c**2).sum() / 2, gradient
 
 
-def compiled_sums(X, accuracy, charges=None, scale=1.0, n_threads=1):
+def exact_sums(X, penalty, charges=None):
+    """Sum of charges times a penalty over all pairs, and its gradient, in float64."""
+    X = torch.as_tensor(np.asarray(X, np.float64))
+    c = torch.ones(len(X)) if charges is None else torch.as_tensor(charges)
+    i, j = torch.triu_indices(len(X), len(X), 1)
+    E, w = X[i] - X[j], c[i] * c[j]
+    d = E.square().sum(dim=1).sqrt()
+    forces = (w * penalty.slope(d))[:, None] * E
+    gradient = torch.zeros_like(X).index_add_(0, i, forces).index_add_(0, j, -forces)
+    return float((w * penalty.value(d)).sum()), gradient.numpy()
+
+
+def compiled_sums(X, accuracy, charges=None, scale=1.0, n_threads=1, penalty=None):
     """The same, by the compiled lattice, in the dtype of X."""
-    return backend_sums(CompiledBackend(n_threads), X, accuracy, charges, scale)
+    return backend_sums(CompiledBackend(n_threads), X, accuracy, charges, scale, penalty)
 
 
-def backend_sums(backend, X, accuracy, charges=None, scale=1.0):
+def backend_sums(backend, X, accuracy, charges=None, scale=1.0, penalty=None):
     X = torch.as_tensor(X)
     weights = None if charges is None else torch.as_tensor(charges)
-    penalty = penalties.Cauchy(scale)
+    penalty = penalties.Cauchy(scale) if penalty is None else penalty
     sums = backend.lattice_sums(penalty, weights, *X.shape, X.dtype, accuracy)
     value, gradient = sums(X.contiguous(), 1.0)
     return float(value), gradient.numpy()

@@ -7,7 +7,6 @@ order, so that the bits of a result do not depend on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +15,7 @@ import torch
 
 from skmde._linalg.vector_kernels import combine, history_dots, momentum_step
 from skmde._utils.threads import even_pieces, run_pieces
-from skmde.core.kernels import numba_edges, numba_maps
+from skmde.core.kernels import numba_edges
 from skmde.core.kernels.backend_base import (
     Backend,
     Run,
@@ -25,8 +24,9 @@ from skmde.core.kernels.backend_base import (
     Value,
     charges_of,
 )
-from skmde.core.kernels.lattice.convolution import ACCURACIES, Grid, Lattice
-from skmde.core.kernels.lattice.far_groups import Plan, bounded, grouped_energy
+from skmde.core.kernels.lattice.compiled_summation import CompiledSummation
+from skmde.core.kernels.lattice.convolution import ACCURACIES
+from skmde.core.kernels.lattice.layouts import Layouts
 from skmde.functions.base import Loss, Penalty
 
 _EDGES_PER_PIECE = 1 << 18
@@ -128,35 +128,26 @@ class CompiledBackend(Backend):
         dtype: torch.dtype,
         accuracy: str,
     ) -> Sums | None:
-        length = function.smooth_length
-        if length is None or n_components > 2 or not self.supports(function):
+        if n_components > 3 or not self.supports(function) or not Layouts.exist(function):
             return None
-        kernel, grid = _kernel_of(function, torch.float64), ACCURACIES[accuracy].grid(length)
-        charges = charges_of(item_weights, n_items, dtype).numpy()
-
-        @cache
-        def lattice_of(grid: Grid) -> Lattice:
-            return Lattice(
-                lambda squares: numba_maps.values_at(*kernel, squares), grid, self.n_threads
-            )
-
-        def add_pairs(P: Any, c: Any, stops: np.ndarray) -> tuple[float, np.ndarray]:
-            return self._later_pairs(_kernel_of(function, dtype), P, c, stops)
+        kernel = _kernel_of(function, dtype)
+        summation = CompiledSummation(
+            function,
+            Layouts(function, ACCURACIES[accuracy]),
+            charges_of(item_weights, n_items, dtype).numpy(),
+            lambda P, c, stops: self._later_pairs(kernel, P, c, stops),
+            self.n_threads,
+        )
 
         def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
             points = X.numpy()
             if n_components == 1:
                 points = np.concatenate([points, np.zeros_like(points)], axis=1)
-            low, high = points.min(axis=0), points.max(axis=0)
-            if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            result = summation.energy(points)
+            if result is None:
                 return np.nan, torch.full_like(X, np.nan)
-            if grid.fits(low, high):
-                value, gradient = lattice_of(grid).energy(points, charges, low, high)
-            else:
-                points = bounded(points)
-                plan, zeros = Plan(points, grid), np.zeros(points.shape)
-                value, total = grouped_energy(points, charges, plan, zeros, lattice_of, add_pairs)
-                gradient = total.astype(points.dtype)
+            value, gradient = result
+            gradient = gradient.astype(points.dtype, copy=False)
             gradient *= points.dtype.type(scale)
             return value * scale, torch.from_numpy(gradient[:, :n_components]).contiguous()
 

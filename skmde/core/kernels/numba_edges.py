@@ -22,7 +22,7 @@ CHUNK = 8192  # entries of a long vector that `collect` sums at a time
 
 
 @jit(fastmath=REASSOCIATE)
-def _sum(values: Any) -> float:
+def sum_of(values: Any) -> float:
     # float64 costs no time here. Near a minimum, rounding errors make the line search stop.
     total = 0.0
     for k in range(values.shape[0]):
@@ -59,7 +59,7 @@ def _squared_distance(x: Any, y: Any) -> Any:
 
 
 @jit(fastmath=CONTRACT)
-def _scatter(X: Any, i: Any, j: Any, slope: Any, G: Any) -> None:
+def scatter(X: Any, i: Any, j: Any, slope: Any, G: Any) -> None:
     """Add slope (x_i - x_j) to row i of G and subtract it from row j.
 
     Edges are sorted by i, so the sum of row i stays in registers until i changes.
@@ -137,8 +137,8 @@ def add_edges(
             value[:c],
             slope[:c],
         )
-        total += _sum(value[:c])
-        _scatter(X, i[first:last], j[first:last], slope[:c], G)
+        total += sum_of(value[:c])
+        scatter(X, i[first:last], j[first:last], slope[:c], G)
     return total
 
 
@@ -217,7 +217,7 @@ def add_all_pairs(
             targets = delta[own + first : own + last] if delta.shape[0] else ones[:c]
             _row_squares(XT, i, first, last, d2[:c])
             evaluate(kind, params, weights, targets, d2[:c], d[:c], D[:c], value[:c], slope[:c])
-            total += _sum(value[:c])
+            total += sum_of(value[:c])
             for q in range(m):
                 GT[q, i] += _row_forces(XT[q, i], XT[q, first:last], slope[:c], GT[q, first:last])
     return total
@@ -248,7 +248,7 @@ def add_later_pairs(
                 w[k] = charges[i] * others[k]
             _row_squares(XT, i, first, last, d2[:c])
             evaluate(kind, params, w[:c], w[:c], d2[:c], d[:c], D[:c], value[:c], slope[:c])
-            total += _sum(value[:c])
+            total += sum_of(value[:c])
             for q in range(m):
                 GT[q, i] += _row_forces(XT[q, i], XT[q, first:last], slope[:c], GT[q, first:last])
     return total

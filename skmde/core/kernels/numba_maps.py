@@ -206,6 +206,7 @@ def _values(kind: int, params: Any, d2: Any, out: Any) -> None:
 def values_at(kind: int, params: Any, squares: Any) -> Any:
     """A penalty at squared distances, an array of float64 of any shape."""
     out = np.empty_like(squares)
-    for row, values in zip(squares.reshape(-1, squares.shape[-1]), out, strict=True):
+    length = squares.shape[-1]
+    for row, values in zip(squares.reshape(-1, length), out.reshape(-1, length), strict=True):
         _values(kind, params, row, values)
     return out

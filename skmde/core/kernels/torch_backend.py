@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 import torch
@@ -17,9 +16,9 @@ from skmde.core.kernels.backend_base import (
     charges_of,
 )
 from skmde.core.kernels.lattice import torch_convolution
-from skmde.core.kernels.lattice.convolution import ACCURACIES, Grid
-from skmde.core.kernels.lattice.far_groups import Plan, bounded, grouped_energy
-from skmde.core.kernels.lattice.torch_convolution import TorchLattice
+from skmde.core.kernels.lattice.convolution import ACCURACIES
+from skmde.core.kernels.lattice.layouts import Layouts
+from skmde.core.kernels.lattice.torch_summation import TorchSummation
 from skmde.functions.base import Loss, Penalty
 
 
@@ -89,36 +88,19 @@ class TorchBackend(Backend):
         dtype: torch.dtype,
         accuracy: str,
     ) -> Sums | None:
-        length = function.smooth_length
-        if length is None or n_components > 2:
+        if n_components > 3 or not Layouts.exist(function):
             return None
-        grid = ACCURACIES[accuracy].grid(length)
         charges = charges_of(item_weights, n_items, dtype).to(self.device)
-        magnitude = float(charges.abs().double().sum())
-
-        @cache
-        def lattice_of(grid: Grid) -> TorchLattice:
-            return TorchLattice(function, grid, magnitude)
-
-        def add_pairs(
-            P: torch.Tensor, c: torch.Tensor, stops: np.ndarray
-        ) -> tuple[torch.Tensor, torch.Tensor]:
-            return torch_convolution.add_later_pairs(function, P, c, stops)
+        summation = TorchSummation(function, Layouts(function, ACCURACIES[accuracy]), charges)
 
         def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
             points = torch.cat([X, torch.zeros_like(X)], dim=1) if n_components == 1 else X
-            low, high = torch_convolution.corners(points)
-            if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            result = summation.energy(points)
+            if result is None:
                 return np.nan, torch.full_like(X, np.nan)
-            if grid.fits(low, high):
-                value, gradient = lattice_of(grid).energy(points, charges, low, high)
-            else:
-                host = bounded(points.cpu().numpy())
-                points, plan = torch.from_numpy(host).to(self.device), Plan(host, grid)
-                zeros = torch.zeros_like(points, dtype=torch.float64)
-                value, total = grouped_energy(points, charges, plan, zeros, lattice_of, add_pairs)
-                gradient = total.to(dtype)
-            return value * scale, (gradient[:, :n_components] * scale).contiguous()
+            value, gradient = result
+            gradient = gradient.to(dtype)[:, :n_components] * scale
+            return value * scale, gradient.contiguous()
 
         return sums
 

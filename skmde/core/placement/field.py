@@ -5,10 +5,11 @@ With strengths s_j of the training items at x_j, and the repulsive penalty p,
     phi(x) = -sum_j s_j p(||x - x_j||).
 
 For many items, phi is a spline on a lattice (``core/kernels/lattice/convolution.py``), computed
-once. Then the value, the gradient and the Hessian at a place take 36 terms, however many items
-there are. A place outside the lattice gets the exact sum. Items too far apart for one lattice are
-cut into groups (``far_groups.py`` there). At a place within the lattice of a group, all other items
-are summed exactly.
+once, and the cores of the items near the place, if the penalty is split (``softening.py`` there).
+So the value, the gradient and the Hessian at a place take a number of terms that hardly depends on
+the number of items. A place outside the lattice gets the exact sum. Items too far apart for one
+lattice are cut into groups (``plan.py`` there). At a place within the lattice of a group, all other
+items are summed exactly.
 
 The results of a place depend on that place only, to the last bit. Lengths are in units of the
 embedding; numbers are float64.
@@ -22,25 +23,32 @@ import numpy as np
 
 from skmde._utils.jit import jit
 from skmde.core.kernels import numba_maps
-from skmde.core.kernels.lattice import numba_loops
+from skmde.core.kernels.lattice import numba_loops, numba_loops_3d
+from skmde.core.kernels.lattice.compiled_summation import Cells, CompiledSummation
 from skmde.core.kernels.lattice.convolution import FROZEN, Lattice
-from skmde.core.kernels.lattice.far_groups import Plan, bounded
+from skmde.core.kernels.lattice.layouts import Layout, Layouts
+from skmde.core.kernels.lattice.plan import Plan, bounded, enough_work
 from skmde.core.placement.calls import PAD, UNITS
 from skmde.core.placement.newton import Floats, Rows
 from skmde.functions.base import Penalty
 
-_MARGIN = 5.0  # lengths of the penalty around the items, in which the lattice is used
+# Around the items, in which the lattice is used: lengths of the penalty, or, if the penalty has no
+# length, a fraction of the extent of the items.
+_MARGIN, _MARGIN_OF_EXTENT = 5.0, 0.05
 
 
 class _Patch(NamedTuple):
-    """The potential of the items ``start:stop`` in a box, a spline on a lattice."""
+    """The potential of the items ``start:stop`` in a box."""
 
     start: int
     stop: int
     low: Floats
     high: Floats
+    layout: Layout
     P: Floats
     origin: Floats
+    cells: Cells | None
+    strengths: Floats  # in the order of the cells
 
 
 class FrozenField:
@@ -49,11 +57,11 @@ class FrozenField:
     Parameters
     ----------
     items : ndarray of shape (n, m)
-        Their places, m = 1 or 2.
+        Their places, m at most 3.
     strengths : ndarray of shape (n,)
         At least 0.
     penalty : Penalty
-        Built in, with a `smooth_length`.
+        One that :meth:`exists` for.
     n_threads : int
         The result does not depend on it.
 
@@ -66,77 +74,228 @@ class FrozenField:
     def __init__(
         self, items: Floats, strengths: Floats, penalty: Penalty, n_threads: int = 1
     ) -> None:
-        kernel, length = penalty.kernel_parameters(), penalty.smooth_length
-        assert kernel is not None and length is not None
+        kernel = penalty.kernel_parameters()
+        assert kernel is not None
         self._kind, self._params = kernel[0], np.array(kernel[1:])
         self.total = float(np.cumsum(np.asarray(strengths, np.float64))[-1])
-        lattice = Lattice(
-            lambda squares: numba_maps.values_at(self._kind, self._params, squares),
-            FROZEN.grid(length),
-            n_threads,
-        )
-        flat = np.zeros((len(items), 2))
-        flat[:, : items.shape[1]] = items
-        margin = _MARGIN * length
-        ranges = [(0, len(items))]
-        if not lattice.grid.fits(flat.min(axis=0) - margin, flat.max(axis=0) + margin):
+        layouts = Layouts(penalty, FROZEN)
+        self._sums = CompiledSummation(penalty, layouts, strengths, n_threads=n_threads)
+        flat = items
+        if items.shape[1] == 1:
+            flat = np.concatenate([items, np.zeros_like(items)], axis=1)
+        extent = float((flat.max(axis=0) - flat.min(axis=0)).max())
+        length = penalty.smooth_length
+        margin = _MARGIN_OF_EXTENT * extent if length is None else _MARGIN * length
+        layout, work = layouts.best(flat, flat.min(axis=0) - margin, flat.max(axis=0) + margin)
+        groups = [] if layout is None else [(0, len(items), layout)]
+        if layout is None or work > enough_work(len(items)):
             flat = bounded(flat)
-            plan = Plan(flat, lattice.grid)
-            ranges = [(group.start, group.stop) for group in plan.groups]
+            plan = Plan(flat, layouts)
+            groups = [(g.start, g.stop, g.layout) for g in plan.lattices if g.is_own]
             flat, strengths = flat[plan.order], strengths[plan.order]
-        self._items = np.ascontiguousarray(flat[:, : items.shape[1]].T)
+        self._items = np.ascontiguousarray(flat[:, : items.shape[1]])
         self._strengths = np.ascontiguousarray(strengths, dtype=np.float64)
-        self._spacing = lattice.spacing
         self._patches: list[_Patch] = []
-        left = float(lattice.grid.max_nodes)  # of all lattices together
-        for start, stop in ranges:
+        left = float(FROZEN.max_nodes)  # of all lattices together
+        for start, stop, layout in groups:
             own, charges = flat[start:stop], self._strengths[start:stop]
             low, high = own.min(axis=0) - margin, own.max(axis=0) + margin
-            left -= lattice.grid.n_nodes(low, high)
+            left -= layout.grid.n_nodes(low, high)
             if left < 0:
                 break
+            lattice: Lattice = self._sums.lattice(layout)
             P, origin = lattice.potential(own, charges, low, high)
-            self._patches.append(_Patch(start, stop, low, high, P, origin))
+            cells = Cells(own, layout.radius) if layout.radius else None
+            kept = charges if cells is None else charges[cells.order]
+            self._patches.append(_Patch(start, stop, low, high, layout, P, origin, cells, kept))
+
+    @staticmethod
+    def exists(penalty: Penalty, n_components: int) -> bool:
+        """Whether there is a field of a penalty in `n_components` dimensions."""
+        built_in = penalty.kernel_parameters() is not None
+        return built_in and n_components <= 3 and Layouts.exist(penalty)
 
     def add(
         self, points: Floats, value: Floats, rounding: Floats, gradient: Floats, hessian: Floats
     ) -> None:
         """Add phi and its first two derivatives at points of shape (B, m)."""
         m, n = points.shape[1], len(self._strengths)
-        flat = np.zeros((len(points), 2))
+        flat = np.zeros((len(points), max(m, 2)))
         flat[:, :m] = points
         results = value, rounding, gradient, hessian
         items = self._kind, self._params, self._items, self._strengths
         is_left = np.ones(len(points), dtype=bool)
-        for start, stop, low, high, P, origin in self._patches:
-            near: Rows = np.flatnonzero(((flat >= low) & (flat <= high)).all(axis=1) & is_left)
+        for patch in self._patches:
+            inside = ((flat >= patch.low) & (flat <= patch.high)).all(axis=1)
+            near: Rows = np.flatnonzero(inside & is_left)
             is_left[near] = False
-            self._read(P, flat[near] / self._spacing - origin, near, *results)
-            _add_exactly(*items, start, stop, points, near, *results)
+            self._read(patch, flat, near, *results)
+            _add_exactly(*items, patch.start, patch.stop, points, near, *results)
         _add_exactly(*items, n, n, points, np.flatnonzero(is_left), *results)
 
     def _read(
         self,
-        P: Floats,
-        U: Floats,
+        patch: _Patch,
+        flat: Floats,
         rows: Rows,
         value: Floats,
         rounding: Floats,
         gradient: Floats,
         hessian: Floats,
     ) -> None:
-        """Add the potential of a lattice, and its derivatives, for some of the points."""
-        m = gradient.shape[1]
-        out = np.zeros((len(rows), 6))
-        numba_loops.read_expansion(P, U, out)
-        inverse = 1.0 / self._spacing
+        """Add the potential of a patch, and its derivatives, for some of the points."""
+        m, d = gradient.shape[1], flat.shape[1]
+        out = np.zeros((len(rows), 1 + d + d * (d + 1) // 2))
+        spacing = patch.layout.grid.spacing
+        loops = numba_loops if d == 2 else numba_loops_3d
+        loops.read_expansion(patch.P, flat[rows] / spacing - patch.origin, out)
         value[rows] -= out[:, 0]
         rounding[rows] += UNITS * np.finfo(np.float64).eps * np.abs(out[:, 0])
-        gradient[rows] -= inverse * out[:, 1 : 1 + m]
-        hessian[rows, 0, 0] -= inverse**2 * out[:, 3]
-        if m == 2:
-            for a, b, column in ((0, 1, 4), (1, 0, 4), (1, 1, 5)):
-                hessian[rows, a, b] -= inverse**2 * out[:, column]
+        gradient[rows] -= out[:, 1 : 1 + m] / spacing
+        column = 1 + d
+        for a in range(d):
+            for b in range(a, d):
+                if b < m:
+                    hessian[rows, a, b] -= out[:, column] / spacing**2
+                    if a != b:
+                        hessian[rows, b, a] -= out[:, column] / spacing**2
+                column += 1
+        soft = self._sums.softening(patch.layout)
+        if patch.cells is not None and soft is not None:
+            cells = patch.cells
+            _add_cores(
+                self._kind,
+                self._params,
+                np.array(soft.coefficients),
+                soft.radius,
+                cells.points,
+                patch.strengths,
+                cells.low,
+                cells.starts,
+                cells.shape,
+                flat,
+                rows,
+                value,
+                rounding,
+                gradient,
+                hessian,
+            )
+
+
+@jit()
+def _add_cores(
+    kind: int,
+    params: Any,
+    coefficients: Any,
+    radius: float,
+    items: Any,
+    strengths: Any,
+    low: Any,
+    starts: Any,
+    shape: Any,
+    flat: Any,
+    rows: Any,
+    value: Any,
+    rounding: Any,
+    gradient: Any,
+    hessian: Any,
+) -> None:
+    """Add the cores of the items closer than the radius, for some of the points.
+
+    The items, of shape (n, 2) or (n, 3), and the arguments up to `shape` are those of ``Cells``.
+    """
+    m, d_flat, size = gradient.shape[1], items.shape[1], 8 * PAD
+    square = radius * radius
+    near = np.empty(size, np.int64)
+    w, d2 = np.empty(size), np.empty(size)
+    d, D = np.empty(size), np.empty(size)
+    v, s, c = np.empty(size), np.empty(size), np.empty(size)
+    for r in rows:
+        plane = int(np.floor((flat[r, 0] - low[0]) / radius))
+        row = 0
+        if d_flat == 3:
+            row = int(np.floor((flat[r, 1] - low[1]) / radius))
+        column = int(np.floor((flat[r, d_flat - 1] - low[d_flat - 1]) / radius))
+        left, right = max(column - 1, 0), min(column + 1, shape[2] - 1)
+        count = 0
+        for p in range(max(plane - 1, 0), min(plane + 1, shape[0] - 1) + 1):
+            for q in range(max(row - 1, 0), min(row + 1, shape[1] - 1) + 1):
+                if left > right:
+                    continue
+                line = (p * shape[1] + q) * shape[2]
+                stop = starts[line + right + 1]
+                for j in range(starts[line + left], stop):
+                    total = 0.0
+                    for i in range(d_flat):
+                        total += (flat[r, i] - items[j, i]) ** 2
+                    if total < square:
+                        near[count], d2[count], w[count] = j, total, -strengths[j]
+                        count += 1
+                    if count == size:
+                        numba_maps.expand(kind, params, w, w, d2, d, D, v, s, c)
+                        _subtract_soft_part(coefficients, square, w, d2, v, s, c, count)
+                        _accumulate(
+                            items, near, count, flat, r, d2, v, s, c, value, rounding, gradient,
+                            hessian, m,
+                        )  # fmt: skip
+                        count = 0
+        if count:
+            w[count:], d2[count:] = 0.0, 1.0
+            numba_maps.expand(kind, params, w, w, d2, d, D, v, s, c)
+            _subtract_soft_part(coefficients, square, w, d2, v, s, c, count)
+            _accumulate(
+                items, near, count, flat, r, d2, v, s, c, value, rounding, gradient, hessian, m
+            )
+
+
+@jit()
+def _subtract_soft_part(
+    coefficients: Any, square: float, w: Any, d2: Any, v: Any, s: Any, c: Any, count: int
+) -> None:
+    """Take the polynomial, its slope and its curvature out of those of the penalty."""
+    for e in range(count):
+        y = d2[e] / square - 1.0
+        p = dp = ddp = 0.0  # ddp is half the second derivative
+        for k in range(coefficients.shape[0] - 1, -1, -1):
+            ddp = ddp * y + dp
+            dp = dp * y + p
+            p = p * y + coefficients[k]
+        slope = 2.0 * dp / square
+        v[e] -= w[e] * p
+        s[e] -= w[e] * slope
+        c[e] -= w[e] * (slope + 8.0 * ddp * d2[e] / square**2)
+
+
+@jit()
+def _accumulate(
+    items: Any,
+    near: Any,
+    count: int,
+    points: Any,
+    r: int,
+    d2: Any,
+    v: Any,
+    s: Any,
+    c: Any,
+    value: Any,
+    rounding: Any,
+    gradient: Any,
+    hessian: Any,
+    m: int,
+) -> None:
+    """Add the values, slopes and curvatures of pairs of a point and items to its derivatives."""
+    u = np.empty(m)
+    for e in range(count):
+        value[r] += v[e]
+        rounding[r] += UNITS * 2.3e-16 * abs(v[e])
+        bend = (c[e] - s[e]) / d2[e] if d2[e] > 0.0 else 0.0
+        for i in range(m):
+            u[i] = points[r, i] - items[near[e], i]
+            gradient[r, i] += s[e] * u[i]
+            hessian[r, i, i] += s[e]
+        for i in range(m):
+            for h in range(m):
+                hessian[r, i, h] += bend * u[i] * u[h]
 
 
 @jit()
@@ -154,35 +313,24 @@ def _add_exactly(
     gradient: Any,
     hessian: Any,
 ) -> None:
-    """Add the sums over all items but ``skip:until``, for some of the points.
-
-    The items have shape (m, n).
-    """
-    m, n = items.shape
+    """Add the sums over all items but ``skip:until``, for some of the points."""
+    m, n = items.shape[1], items.shape[0]
     size = 8 * PAD
+    near = np.empty(size, np.int64)
     w, d2 = np.empty(size), np.empty(size)
     d, D = np.empty(size), np.empty(size)
     v, s, c = np.empty(size), np.empty(size), np.empty(size)
-    u = np.empty(m)
     for r in rows:
         for start, stop in ((0, skip), (until, n)):
             for first in range(start, stop, size):
                 count = min(size, stop - first)
                 w[:], d2[:] = 0.0, 1.0
                 for e in range(count):
-                    w[e] = -strengths[first + e]
-                    d2[e] = 0.0
+                    near[e], w[e], d2[e] = first + e, -strengths[first + e], 0.0
                     for i in range(m):
-                        d2[e] += (points[r, i] - items[i, first + e]) ** 2
+                        d2[e] += (points[r, i] - items[first + e, i]) ** 2
                 numba_maps.expand(kind, params, w, w, d2, d, D, v, s, c)
-                for e in range(count):
-                    value[r] += v[e]
-                    rounding[r] += UNITS * 2.3e-16 * abs(v[e])
-                    bend = (c[e] - s[e]) / d2[e] if d2[e] > 0.0 else 0.0
-                    for i in range(m):
-                        u[i] = points[r, i] - items[i, first + e]
-                        gradient[r, i] += s[e] * u[i]
-                        hessian[r, i, i] += s[e]
-                    for i in range(m):
-                        for h in range(m):
-                            hessian[r, i, h] += bend * u[i] * u[h]
+                _accumulate(
+                    items, near, count, points, r, d2, v, s, c, value, rounding, gradient,
+                    hessian, m,
+                )  # fmt: skip

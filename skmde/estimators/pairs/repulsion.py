@@ -80,8 +80,8 @@ class RepulsiveSamples:
         items = np.arange(len(anchors)) if every else self.items
         if sample_weight is not None:
             weight = weight * sample_weight[items]
-        smooth = penalty is not None and penalty.smooth_length is not None
-        if not every or not smooth or anchors.shape[1] > 2 or not np.any(weight):
+        has_field = penalty is not None and FrozenField.exists(penalty, anchors.shape[1])
+        if not every or not has_field or not np.any(weight):
             return {
                 "repulsive_indices": items,
                 "repulsive_weight": weight,

@@ -96,7 +96,7 @@ def repulsion_rule(
         kind = "none"
     elif kind == "auto":
         smooth = given is None or given.smooth_length is not None
-        plain = fraction is None and not fixes_unit and n_components <= 2
+        plain = fraction is None and not fixes_unit and n_components <= 3
         kind = "all" if plain and smooth else "sampled"
     sums_all = kind in ("all", "normalized")
     if sums_all and fraction is not None:

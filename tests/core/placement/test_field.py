@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+import torch
 from all_pairs_cases import scattered
 
 from skmde import penalties
-from skmde.core.kernels.lattice import far_groups
+from skmde.core.kernels.lattice import plan as planning
 from skmde.core.kernels.lattice.convolution import FROZEN, Lattice
 from skmde.core.placement.field import FrozenField
+from skmde.functions.registry import resolve_penalty
 
 ON_LATTICE = 1e-4, 2e-3, 2e-2  # errors of value, gradient and Hessian
 EXACT = 1e-9, 1e-9, 1e-9
@@ -57,7 +59,7 @@ def nodes(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("m", [1, 2, 3])
 @pytest.mark.parametrize("scale", [0.1, 1.0, 5.0])
 def test_inside_and_outside_the_lattice(m, scale):
     items = scattered(2000, 40, m) * scale
@@ -106,7 +108,8 @@ def test_same_bits_for_any_number_of_threads():
 
 @pytest.mark.parametrize("m", [1, 2])
 def test_items_far_apart_do_not_need_an_enormous_lattice(monkeypatch, nodes, m):
-    monkeypatch.setattr(far_groups, "PAIRS_PER_NODE", 0)
+    monkeypatch.setattr(planning, "PAIRS_PER_NODE", 0)
+    monkeypatch.setattr(planning, "ENOUGH", 1 << 20)
     one = scattered(1500, 30, m)
     items = np.concatenate([one, one[::-1] + 1e5, np.full((1, m), 1e9)])
     items[[0, 2000]] = items[[2000, 0]]  # the groups are not consecutive
@@ -119,9 +122,34 @@ def test_items_far_apart_do_not_need_an_enormous_lattice(monkeypatch, nodes, m):
     assert_close(read(field, points), exact_field(items, strengths, points), *ON_LATTICE)
 
 
-def test_items_that_have_no_lattice_at_all(nodes):
-    items = np.random.default_rng(0).random((500, 2)) * 1e7
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_items_without_a_scale(nodes, m):
+    items = np.random.default_rng(0).random((500, m)) * 1e7
     field = FrozenField(items, np.ones(500), penalties.Cauchy())
-    assert nodes == []
+    assert sum(nodes) <= FROZEN.max_nodes
     points = items[:20] + 0.3
-    assert_close(read(field, points), exact_field(items, np.ones(500), points), *EXACT)
+    assert_close(read(field, points), exact_field(items, np.ones(500), points), *ON_LATTICE)
+
+
+@pytest.mark.parametrize("name", ["log", "log_ratio", "inverse_power"])
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_penalties_that_are_infinite_at_distance_0(name, m):
+    penalty = resolve_penalty(name)
+    items = scattered(2000, 40, m)
+    strengths = np.random.default_rng(1).gamma(1.0, size=len(items))
+    field = FrozenField(items, strengths, penalty)
+    rng = np.random.default_rng(2)
+    points = np.concatenate([items[:50] + 0.01, rng.random((200, m)) * 40 - 13])
+    E = points[:, None] - items[None]
+    d = torch.tensor(np.linalg.norm(E, axis=2))
+    want = -(penalty.value(d).numpy() @ strengths)
+    forces = penalty.slope(d).numpy() * strengths
+    slopes = -np.einsum("qn,qnm->qm", forces, E)
+    value, gradient, hessian = read(field, points)
+    assert np.linalg.norm(value - want) < 1e-4 * np.linalg.norm(want)
+    assert np.linalg.norm(gradient - slopes) < 2e-3 * np.linalg.norm(slopes)
+    bends = penalty.curvature(d).numpy() * strengths - forces
+    unit = E / d.numpy()[:, :, None]
+    bend = -np.einsum("qn,qna,qnb->qab", bends, unit, unit)
+    bend -= forces.sum(axis=1)[:, None, None] * np.eye(m)
+    assert np.linalg.norm(hessian - bend) < 2e-2 * np.linalg.norm(bend)

@@ -7,7 +7,7 @@ The energy of charges c at positions x is
 The function p is smooth at the spacing h of a lattice. Then the potential that the charges have at
 any place is a spline on the lattice:
 
-1. Every charge is *spread* over the nodes around it, with the weights of a B-spline.
+1. Every charge is *spread* over the nodes around it, with the weights of a B-spline along each axis.
 2. The nodes' charges are convolved with p, by one forward and one inverse real FFT. The lattice is
    padded to twice its size, so that the convolution does not wrap around. The transform of p is
    divided by the squared transform of the B-spline. This makes the potential of a charge at a node
@@ -18,10 +18,11 @@ any place is a spline on the lattice:
 
 The potential of a charge's own nodes at the charge is known in closed form and is taken out.
 
-The work is O(n + B^2 log B) for B nodes along a side. Positions are in the units of the embedding.
-The lattice is fixed in space: its nodes are at multiples of h, so the energy changes continuously
-as the items spread out. The number of nodes has a limit; beyond it, ``far_groups.py`` cuts the
-items into groups.
+The lattice has two or three dimensions. With B nodes along a side, the work is O(n + B^2 log B) or
+O(n + B^3 log B). Positions are in the units of the embedding. The lattice is fixed in space: its
+nodes are at multiples of h, so the energy changes continuously as the items spread out. A function
+that is not smooth at h is split into two parts (``softening.py``). ``plan.py`` chooses h, and cuts
+items that are too far apart for one lattice into groups.
 
 References
 ----------
@@ -32,18 +33,22 @@ J. Chem. Phys. 1995, for the B-splines.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import scipy.fft
 
 from skmde._utils.threads import even_pieces, run_pieces
-from skmde.core.kernels.lattice import numba_loops
+from skmde.core.kernels.lattice import numba_loops, numba_loops_3d
+from skmde.core.kernels.lattice.splines import own_polynomial, spline_transform
 
 _PIECES = 16
 _SMALL = 1 << 14  # entries; a transform of fewer entries is done in one piece
+_LOOPS: dict[int, Any] = {2: numba_loops, 3: numba_loops_3d}
 
 
 @dataclass(frozen=True)
@@ -60,16 +65,26 @@ class Accuracy:
         Of positions, charges and potentials; None is the dtype of the embedding.
     max_nodes : int
         Limit on the number of nodes, padding included.
+    core : float
+        Radius of the core of a split penalty, in units of the spacing of its lattice.
+    order : int
+        Degree of the polynomial that replaces the core.
     """
 
     degree: int
     spacing: float
     dtype: Any = None
     max_nodes: int = 1 << 25
+    core: float = 3.0
+    order: int = 3
 
     def grid(self, length: float) -> Grid:
         """The nodes for a function that varies on a length."""
-        return Grid(self.degree, self.spacing * length, self.max_nodes, self.dtype)
+        return self.grid_of(self.spacing * length)
+
+    def grid_of(self, spacing: float) -> Grid:
+        """The nodes at multiples of a spacing."""
+        return Grid(self.degree, spacing, self.max_nodes, self.dtype)
 
 
 @dataclass(frozen=True)
@@ -98,9 +113,9 @@ class Grid:
 
         Returns
         -------
-        origin : array of shape (2,), float64
-            Node (0, 0), in units of the spacing.
-        shape : list of two int
+        origin : array of shape (m,), float64
+            The first node, in units of the spacing.
+        shape : list of m int
             Number of nodes along each side.
         """
         origin, sides = self._sides(low, high)
@@ -110,7 +125,7 @@ class Grid:
         """Number of nodes for a box, padding included; infinity if it is above the limit."""
         _, sides = self._sides(low, high)
         with np.errstate(over="ignore"):
-            if not 4 * sides[0] * sides[1] <= self.max_nodes:  # also if it is NaN
+            if not np.prod(2 * sides) <= self.max_nodes:  # also if it is NaN
                 return np.inf
         nodes = float(np.prod([2 * half_length(int(side)) for side in sides]))
         return nodes if nodes <= self.max_nodes else np.inf
@@ -118,10 +133,6 @@ class Grid:
     def fits(self, low: np.ndarray, high: np.ndarray) -> bool:
         """Whether the number of nodes is within the limit."""
         return bool(np.isfinite(self.n_nodes(low, high)))
-
-    def coarser(self, factor: int) -> Grid:
-        """A grid with a larger spacing."""
-        return replace(self, spacing=self.spacing * factor)
 
     def _sides(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         # One node more than the spline spans: float32 may round a point to the next node.
@@ -136,9 +147,12 @@ class Grid:
 # "fast": value 1e-3, gradient 4e-2; "precise": value 1e-6, gradient 1e-4. If most items are within
 # one spacing of each other, the value of "fast" has an error of up to 2e-2, and the gradient, which
 # is then small, is wrong by a multiple of itself.
-ACCURACIES = {"fast": Accuracy(3, 0.5), "precise": Accuracy(5, 0.2, np.float64, 1 << 26)}
+ACCURACIES = {
+    "fast": Accuracy(3, 0.5),
+    "precise": Accuracy(5, 0.2, np.float64, 1 << 26, core=8.0, order=5),
+}
 # Of a potential that is read at new places: relative error of the gradient about 5e-4.
-FROZEN = Accuracy(5, 1 / 3, np.float64, 1 << 26)
+FROZEN = Accuracy(5, 1 / 3, np.float64, 1 << 26, core=6.0, order=5)
 
 
 class Lattice:
@@ -161,7 +175,7 @@ class Lattice:
     ) -> None:
         self._values, self.grid, self._dtype = values, grid, grid.dtype
         self._degree, self._n_threads = grid.degree, n_threads
-        self._transforms: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
+        self._transforms: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     @property
     def spacing(self) -> float:
@@ -175,24 +189,24 @@ class Lattice:
 
         Parameters
         ----------
-        X : array of shape (n, 2)
-            Positions.
+        X : array of shape (n, m)
+            Positions, m = 2 or 3.
         charges : array of shape (n,)
-        low, high : array of shape (2,)
+        low, high : array of shape (m,)
             Corners of a box that contains all positions.
 
         Returns
         -------
         value : float
-        gradient : array of shape (n, 2), dtype of X
+        gradient : array of shape (n, m), dtype of X
         """
-        U, charges, order, P, S, _ = self._solve(X, charges, low, high)
+        U, charges, order, P, own, _ = self._solve(X, charges, low, high)
         G, n = np.empty_like(X), len(U)
-        scale = U.dtype.type(1 / self.spacing)
+        scale, loops = U.dtype.type(1 / self.spacing), _LOOPS[X.shape[1]]
 
         def read(start: int, stop: int) -> float:
             return float(
-                numba_loops.gather(self._degree, U, charges, order, start, stop, P, S, scale, G)
+                loops.gather(self._degree, U, charges, order, start, stop, P, own, scale, G)
             )
 
         pieces = even_pieces(0, n, min(_PIECES, -(-n // _SMALL)))
@@ -219,7 +233,7 @@ class Lattice:
         -------
         coefficients : array
             One for each node.
-        origin : array of shape (2,)
+        origin : array of shape (m,)
             Position of the first node, in units of the spacing.
         """
         *_, P, _, origin = self._solve(X, charges, low, high)
@@ -247,13 +261,13 @@ class Lattice:
         bounds: np.ndarray,
         shape: list[int],
     ) -> np.ndarray:
-        n_stripes = len(bounds) - 1
+        n_stripes, loops = len(bounds) - 1, _LOOPS[len(shape)]
         padded = (n_stripes + 1) * numba_loops.STRIPE
-        Q = np.zeros((max(padded, shape[0]), shape[1]), charges.dtype)
+        Q = np.zeros((max(padded, shape[0]), *shape[1:]), charges.dtype)
 
         def add(first: int, last: int) -> None:
             for s in range(first, last, 2):
-                numba_loops.spread(self._degree, U, charges, order, bounds[s], bounds[s + 1], Q)
+                loops.spread(self._degree, U, charges, order, bounds[s], bounds[s + 1], Q)
 
         count = min(_PIECES, -(-len(U) // _SMALL), -(-n_stripes // 2))
         for parity in (0, 1):
@@ -265,64 +279,69 @@ class Lattice:
         return Q[: shape[0]]
 
     def _potential(self, Q: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """The potential at the nodes, and the part `S` of it that is a node's own."""
-        rows, columns = Q.shape
-        m0, m1 = half_length(rows), half_length(columns)
-        H, S = self._transform(m0, m1, dtype)
-        F = np.empty((rows, m1 + 1), np.result_type(dtype, np.complex64))
+        """The potential at the nodes, and the polynomial of the part that is a charge's own."""
+        halves = tuple(half_length(side) for side in Q.shape)
+        H, own = self._transform(halves, dtype)
+        rows, last, n_frequencies = len(Q), halves[-1], halves[-1] + 1
+        F = np.empty((*Q.shape[:-1], n_frequencies), np.result_type(dtype, np.complex64))
         P = np.empty_like(Q)
+        inside = tuple(slice(side) for side in Q.shape[:-1])
+        mirrors = [((slice(m + 1),) * 2, (slice(m + 1, None), slice(m - 1, 0, -1))) for m in halves]
+        corners = [tuple(zip(*corner, strict=True)) for corner in itertools.product(*mirrors[:-1])]
 
-        def along_rows(start: int, stop: int) -> None:
-            F[start:stop] = scipy.fft.rfft(Q[start:stop], n=2 * m1, axis=1)
+        def along_last_axis(start: int, stop: int) -> None:
+            F[start:stop] = scipy.fft.rfft(Q[start:stop], n=2 * last)
 
-        def along_columns(start: int, stop: int) -> None:
-            part = scipy.fft.fft(F[:, start:stop], n=2 * m0, axis=0)
-            part[: m0 + 1] *= H[:, start:stop]
-            part[m0 + 1 :] *= H[m0 - 1 : 0 : -1, start:stop]
-            F[:, start:stop] = scipy.fft.ifft(part, axis=0, overwrite_x=True)[:rows]
+        def along_other_axes(start: int, stop: int) -> None:
+            part = F[..., start:stop]
+            for axis in reversed(range(Q.ndim - 1)):
+                part = scipy.fft.fft(part, n=2 * halves[axis], axis=axis)
+            for here, there in corners:
+                part[here] *= H[there][..., start:stop]
+            for axis in range(Q.ndim - 1):
+                part = scipy.fft.ifft(part, axis=axis, overwrite_x=True)
+                part = part[(slice(None),) * axis + (inside[axis],)]
+            F[..., start:stop] = part
 
-        def back_along_rows(start: int, stop: int) -> None:
-            P[start:stop] = scipy.fft.irfft(F[start:stop], n=2 * m1, axis=1)[:, :columns]
+        def back_along_last_axis(start: int, stop: int) -> None:
+            P[start:stop] = scipy.fft.irfft(F[start:stop], n=2 * last)[..., : Q.shape[-1]]
 
         for function, length in (
-            (along_rows, rows),
-            (along_columns, m1 + 1),
-            (back_along_rows, rows),
+            (along_last_axis, rows),
+            (along_other_axes, n_frequencies),
+            (back_along_last_axis, rows),
         ):
             count = min(_PIECES, length, -(-F.size // _SMALL))
             run_pieces(function, even_pieces(0, length, count), self._n_threads)
-        return P, S
+        return P, own
 
-    def _transform(self, m0: int, m1: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """Transform of p over that of the B-spline, for a lattice of (2 m0, 2 m1) nodes.
+    def _transform(
+        self, halves: tuple[int, ...], dtype: np.dtype
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Transform of p over that of the B-spline, for a lattice of 2 m nodes along each axis.
 
-        It is real and even, so a cosine transform of one quarter gives all of it.
+        It is real and even, so a cosine transform of one corner gives all of it. The second result
+        is from `own_polynomial`.
         """
-        if (m0, m1) not in self._transforms:
-            p = self._values(squared_distances(m0, m1, self.spacing))
+        if halves not in self._transforms:
+            p = self._values(squared_distances(halves, self.spacing))
             H = scipy.fft.dctn(p, type=1, overwrite_x=True)
-            for axis, m in enumerate((m0, m1)):
+            for axis, m in enumerate(halves):
                 spline = spline_transform(self._degree, np.pi * np.arange(m + 1) / m)
-                H /= np.expand_dims(spline**2, 1 - axis)
-            own = scipy.fft.idctn(H, type=1)[: self._degree + 1, : self._degree + 1]
+                H /= np.expand_dims(spline**2, [k for k in range(len(halves)) if k != axis])
+            near = scipy.fft.idctn(H, type=1)[(slice(self._degree + 1),) * len(halves)]
             kept = sum(former.size for former, _ in self._transforms.values())
-            if 4 * (kept + H.size) > self.grid.max_nodes:
+            if 2 ** len(halves) * (kept + H.size) > self.grid.max_nodes:
                 self._transforms.clear()  # several are kept, for groups of items
-            self._transforms[m0, m1] = H.astype(dtype), np.ascontiguousarray(own, dtype)
-        return self._transforms[m0, m1]
+            own = own_polynomial(near, self._degree).astype(dtype)
+            self._transforms[halves] = H.astype(dtype), own
+        return self._transforms[halves]
 
 
-def spline_transform(degree: int, w: np.ndarray) -> np.ndarray:
-    """Fourier transform of the B-spline's values at the nodes."""
-    if degree == 3:
-        return np.asarray((4 + 2 * np.cos(w)) / 6)
-    return np.asarray((66 + 52 * np.cos(w) + 2 * np.cos(2 * w)) / 120)
-
-
-def squared_distances(m0: int, m1: int, spacing: float) -> np.ndarray:
-    """Squared distances of the nodes of a quarter of a lattice from its corner."""
-    offsets = [(np.arange(m + 1) * spacing) ** 2 for m in (m0, m1)]
-    return np.asarray(offsets[0][:, None] + offsets[1][None, :])
+def squared_distances(halves: tuple[int, ...], spacing: float) -> np.ndarray:
+    """Squared distances of the nodes of one corner of a lattice, m + 1 along each axis."""
+    offsets = [(np.arange(m + 1) * spacing) ** 2 for m in halves]
+    return np.asarray(reduce(np.add.outer, offsets))
 
 
 def half_length(side: int) -> int:

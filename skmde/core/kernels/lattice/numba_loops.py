@@ -147,35 +147,26 @@ def _read(P: Any, r: int, c: int, rows: Any, drows: Any, columns: Any, dcolumns:
 
 
 @jit(fastmath=CONTRACT)
-def _own(S: Any, rows: Any, drows: Any, columns: Any, dcolumns: Any) -> Any:
+def _own(C: Any, t: Any, u: Any, weights: Any) -> Any:
     """Potential of a point's own unit charge at the point, and half of its two derivatives.
 
-    ``S[p, q]`` is the potential that a node contributes at a distance of p and q nodes, apart from
-    interpolation.
+    `C` is from ``splines.own_polynomial``. Of `weights`, only the length is used.
     """
-    zero = S.dtype.type(0)
-    value, slope0, slope1 = zero, zero, zero
-    width = len(rows)
-    for p in range(width):
-        r, dr = zero, zero
-        for a in range(width - p):
-            r += rows[a] * rows[a + p]
-            dr += drows[a] * rows[a + p] + rows[a] * drows[a + p]
-        both = S.dtype.type(1 if p == 0 else 2)
-        along, dalong = zero, zero
-        for q in range(width):
-            s, ds = zero, zero
-            for b in range(width - q):
-                s += columns[b] * columns[b + q]
-                ds += dcolumns[b] * columns[b + q] + columns[b] * dcolumns[b + q]
-            x = S[p, q] * S.dtype.type(1 if q == 0 else 2)
-            along += s * x
-            dalong += ds * x
-        value += both * r * along
-        slope0 += both * dr * along
-        slope1 += both * r * dalong
-    half = S.dtype.type(0.5)
-    return value, half * slope0, half * slope1
+    f = C.dtype.type
+    one, last = f(1), len(weights) - 1
+    y, z = t * (one - t), u * (one - u)
+    value, slope0, slope1 = f(0), f(0), f(0)
+    for a in range(last, -1, -1):
+        row = C[a]
+        along, dalong = row[last], f(0)
+        for b in range(last - 1, -1, -1):
+            dalong = dalong * z + along
+            along = along * z + row[b]
+        slope0 = slope0 * y + value
+        value = value * y + along
+        slope1 = slope1 * y + dalong
+    half = f(0.5)
+    return value, (half - t) * slope0, (half - u) * slope1
 
 
 @jit(fastmath=CONTRACT)
@@ -187,7 +178,7 @@ def gather(
     start: int,
     stop: int,
     P: Any,
-    S: Any,
+    own_part: Any,
     scale: Any,
     G: Any,
 ) -> float:
@@ -206,8 +197,8 @@ def gather(
         Range of `order`.
     P : array
         Potential of all points at the nodes, a coefficient of the spline for each node.
-    S : array of shape (degree + 1, degree + 1)
-        Potential of a node's own charge; see `_own`.
+    own_part : array of shape (degree + 1, degree + 1)
+        Polynomial of the potential of a charge at its own place; see ``splines.py``.
     scale : float
         Multiplies the gradient.
     G : array of shape (n, 2)
@@ -228,12 +219,12 @@ def gather(
             rows, drows = cubic(t, f), cubic_slopes(t, f)
             columns, dcolumns = cubic(u, f), cubic_slopes(u, f)
             value, g0, g1 = _read(P, r - 1, c - 1, rows, drows, columns, dcolumns)
-            own, h0, h1 = _own(S, rows, drows, columns, dcolumns)
+            own, h0, h1 = _own(own_part, t, u, rows)
         else:
             rows5, drows5 = quintic(t, f), quintic_slopes(t, f)
             columns5, dcolumns5 = quintic(u, f), quintic_slopes(u, f)
             value, g0, g1 = _read(P, r - 2, c - 2, rows5, drows5, columns5, dcolumns5)
-            own, h0, h1 = _own(S, rows5, drows5, columns5, dcolumns5)
+            own, h0, h1 = _own(own_part, t, u, rows5)
         q = charges[i]
         total += q * (value - q * own)
         G[i, 0] = scale * q * (g0 - q * h0)

@@ -1,43 +1,47 @@
 """Sums over all pairs in torch: on a lattice, or exactly.
 
-``lattice.py`` has the mathematics of the lattice and its compiled twin. Charges are spread in fixed
+``convolution.py`` has the mathematics of the lattice and its compiled twin. Charges are spread in fixed
 point, because integers have the same sum in any order: a GPU's threads add them in no fixed order.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import torch
 
 from skmde._linalg.reductions import dot
-from skmde.core.kernels.lattice import numba_loops
-from skmde.core.kernels.lattice.convolution import Grid, half_length, spline_transform
+from skmde.core.kernels.lattice.convolution import Grid, half_length
+from skmde.core.kernels.lattice.splines import (
+    SLOPES,
+    WEIGHTS,
+    own_polynomial,
+    spline_transform,
+)
 from skmde.functions.base import Penalty
 
 _PAIRS = 1 << 22  # pairs that are computed at once
 
-# The weights are sums and products, which serve tensors as well as numbers.
-_WEIGHTS: dict[int, tuple[Any, Any]] = {
-    3: (numba_loops.cubic, numba_loops.cubic_slopes),
-    5: (numba_loops.quintic, numba_loops.quintic_slopes),
-}
-
-
 class TorchLattice:
-    """Sums of one penalty over all pairs; see :class:`~skmde.core.kernels.lattice.Lattice`.
+    """Sums of one function over all pairs; see :class:`~skmde.core.kernels.lattice.Lattice`.
 
     Parameters
     ----------
-    penalty : Penalty
+    values : callable
+        Takes a tensor of squared distances, float64, and returns p.
     grid : Grid
     total : float
         Sum of the magnitudes of all charges.
     """
 
-    def __init__(self, penalty: Penalty, grid: Grid, total: float) -> None:
-        self._penalty, self._grid = penalty, grid
+    def __init__(
+        self, values: Callable[[torch.Tensor], torch.Tensor], grid: Grid, total: float
+    ) -> None:
+        self._values, self._grid = values, grid
         # the sum of all charges is below 2 ** 62 in fixed point
         self._unit = 2.0 ** (61 - np.ceil(np.log2(total))) if total > 0 else 1.0
         self._kept: tuple[Any, ...] | None = None
@@ -45,36 +49,40 @@ class TorchLattice:
     def energy(
         self, X: torch.Tensor, charges: torch.Tensor, low: np.ndarray, high: np.ndarray
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The energy and its gradient, for positions of shape (n, 2) in a box."""
-        origin, (rows, columns) = self._grid.box(low, high)
-        dtype = self._dtype_for(X)
+        """The energy and its gradient, for positions of shape (n, m) in a box, m = 2 or 3."""
+        origin, shape = self._grid.box(low, high)
+        dtype, degree = self._dtype_for(X), self._grid.degree
         q = charges.to(dtype)
         U = X.to(dtype) / self._grid.spacing
         U = U - torch.as_tensor(origin, dtype=dtype, device=X.device)
         first = U.long()
         t = U - first
-        weights, slopes = (f.py_func for f in _WEIGHTS[self._grid.degree])
-        w, dw = ([f(t[:, a], float) for a in (0, 1)] for f in (weights, slopes))
-        margin = (self._grid.degree - 1) // 2
-        corner = (first[:, 0] - margin) * columns + first[:, 1] - margin
-        nodes = [
-            (a, b, corner + (a * columns + b)) for a in range(len(w[0])) for b in range(len(w[1]))
-        ]
-        Q = torch.zeros(rows * columns, dtype=torch.int64, device=X.device)
-        for a, b, node in nodes:
-            charge = (q * w[0][a] * w[1][b]).double() * self._unit
-            Q.index_add_(0, node, charge.round().long())
-        P, S = self._potential((Q.double() / self._unit).to(dtype).view(rows, columns))
-        value, g0, g1 = (torch.zeros_like(q) for _ in range(3))
-        for a, b, node in nodes:
-            p = P.index_select(0, node)
-            value += w[0][a] * w[1][b] * p
-            g0 += dw[0][a] * w[1][b] * p
-            g1 += w[0][a] * dw[1][b] * p
-        own, h0, h1 = _own(S, w, dw)
+        # The weights are sums and products, which serve tensors as well as numbers.
+        axes = range(len(shape))
+        weights, slopes = WEIGHTS[degree].py_func, SLOPES[degree].py_func
+        w, dw = ([f(t[:, a], float) for a in axes] for f in (weights, slopes))
+        strides = [int(np.prod(shape[a + 1 :])) for a in axes]
+        corner = sum((first[:, a] - (degree - 1) // 2) * strides[a] for a in axes)
+        offsets = list(itertools.product(range(degree + 1), repeat=len(shape)))
+
+        def nodes(offset: tuple[int, ...]) -> torch.Tensor:
+            return corner + sum(o * stride for o, stride in zip(offset, strides, strict=True))
+
+        Q = torch.zeros(int(np.prod(shape)), dtype=torch.int64, device=X.device)
+        for offset in offsets:
+            charge = (q * _product(w, offset)).double() * self._unit
+            Q.index_add_(0, nodes(offset), charge.round().long())
+        P, own_part = self._potential((Q.double() / self._unit).to(dtype).view(shape))
+        value, gradient = torch.zeros_like(q), [torch.zeros_like(q) for _ in axes]
+        for offset in offsets:
+            p = P.index_select(0, nodes(offset))
+            value += _product(w, offset) * p
+            for a in axes:
+                gradient[a] += _product([*w[:a], dw[a], *w[a + 1 :]], offset) * p
+        own, halves = _own(own_part, t)
         inverse = 1 / self._grid.spacing
-        gradient = torch.stack([q * (g0 - q * h0), q * (g1 - q * h1)], dim=1) * inverse
-        return 0.5 * dot(q, value - q * own), gradient.to(X.dtype)
+        forces = [q * (g - q * h) * inverse for g, h in zip(gradient, halves, strict=True)]
+        return 0.5 * dot(q, value - q * own), torch.stack(forces, dim=1).to(X.dtype)
 
     def local_energy(
         self, X: torch.Tensor, charges: torch.Tensor
@@ -89,33 +97,41 @@ class TorchLattice:
         return X.dtype if self._grid.dtype is None else torch.float64
 
     def _potential(self, Q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The potential at the nodes, flat, and the part `S` of it that is a node's own."""
-        rows, columns = Q.shape
-        m0, m1 = half_length(rows), half_length(columns)
-        if self._kept is None or self._kept[0] != (m0, m1):
+        """The potential at the nodes, flat, and the polynomial of a charge's own part."""
+        halves = tuple(half_length(side) for side in Q.shape)
+        if self._kept is None or self._kept[0] != halves:
             self._kept = None  # its memory is free before the next one is made
-            self._kept = (m0, m1), *self._transform(m0, m1, Q)
-        _, H, S = self._kept
-        shape = 2 * m0, 2 * m1
-        P = torch.fft.irfft2(torch.fft.rfft2(Q, s=shape) * H, s=shape)
-        return P[:rows, :columns].reshape(-1), S
+            self._kept = halves, *self._transform(halves, Q)
+        _, H, own = self._kept
+        lengths = tuple(2 * m for m in halves)
+        P = torch.fft.irfftn(torch.fft.rfftn(Q, s=lengths) * H, s=lengths)
+        return P[tuple(slice(side) for side in Q.shape)].reshape(-1), own
 
-    def _transform(self, m0: int, m1: int, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Transform of p over that of the B-spline, for a lattice of (2 m0, 2 m1) nodes."""
-        degree, h = self._grid.degree, self._grid.spacing
-        squares = []
-        for m in (m0, m1):
+    def _transform(
+        self, halves: tuple[int, ...], like: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Transform of p over that of the B-spline, for a lattice of 2 m nodes along each axis."""
+        degree, h, count = self._grid.degree, self._grid.spacing, len(halves)
+        squares = torch.zeros((), dtype=torch.float64, device=like.device)
+        for m in halves:
             k = torch.arange(2 * m, device=like.device, dtype=torch.float64)
-            squares.append((torch.minimum(k, 2 * m - k) * h) ** 2)
-        d = (squares[0][:, None] + squares[1][None, :]).sqrt_()
-        H = torch.fft.rfft2(self._penalty.value(d)).real
-        for axis, angles in enumerate(
-            (np.pi * np.arange(2 * m0) / m0, np.pi * np.arange(m1 + 1) / m1)
-        ):
-            spline = torch.from_numpy(spline_transform(degree, angles)).to(like.device)
-            H = H / torch.unsqueeze(spline**2, 1 - axis)
-        own = torch.fft.irfft2(H, s=(2 * m0, 2 * m1))[: degree + 1, : degree + 1]
-        return H.to(like.dtype), own.to(like.dtype, copy=True)
+            squares = squares[..., None] + (torch.minimum(k, 2 * m - k) * h) ** 2
+        H = torch.fft.rfftn(self._values(squares)).real
+        for axis, m in enumerate(halves):
+            length = 2 * m if axis < count - 1 else m + 1
+            spline = torch.from_numpy(spline_transform(degree, np.pi * np.arange(length) / m))
+            shape = [1] * count
+            shape[axis] = length
+            H = H / (spline**2).to(like.device).view(shape)
+        near = torch.fft.irfftn(H, s=tuple(2 * m for m in halves))
+        near = near[(slice(degree + 1),) * count].cpu().numpy()
+        own = torch.from_numpy(own_polynomial(near, degree)).to(like)
+        return H.to(like.dtype), own
+
+
+def _product(factors: Any, offset: tuple[int, ...]) -> torch.Tensor:
+    """Product of a weight along each axis."""
+    return reduce(torch.mul, [w[o] for w, o in zip(factors, offset, strict=True)])
 
 
 def corners(X: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
@@ -124,27 +140,27 @@ def corners(X: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def _own(S: torch.Tensor, w: Any, dw: Any) -> tuple[torch.Tensor, ...]:
-    """Potential of a point's own unit charge at the point, and half of its two derivatives."""
-    width = len(w[0])
-    # products of two weights of an axis, p nodes apart, and half of their derivatives
-    near = []
-    for v, dv in zip(w, dw, strict=True):
-        pairs = []
-        for p in range(width):
-            factor, ends = (1.0 if p == 0 else 2.0), range(width - p)
-            product = sum(v[a] * v[a + p] for a in ends) * factor
-            slope = sum(dv[a] * v[a + p] + v[a] * dv[a + p] for a in ends) * (0.5 * factor)
-            pairs.append((product, slope))
-        near.append(pairs)
-    value, h0, h1 = (torch.zeros_like(w[0][0]) for _ in range(3))
-    for p, (r, dr) in enumerate(near[0]):
-        along = sum(S[p, q] * s for q, (s, _) in enumerate(near[1]))
-        dalong = sum(S[p, q] * ds for q, (_, ds) in enumerate(near[1]))
-        value += r * along
-        h0 += dr * along
-        h1 += r * dalong
-    return value, h0, h1
+def _own(C: torch.Tensor, t: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """Potential of a point's own unit charge at the point, and half of its derivatives."""
+    n, m = t.shape
+    z = t * (1 - t)
+    # The last axis of the polynomial's coefficients is summed first.
+    value, slopes = C.unsqueeze(-1).expand(*C.shape, n), []
+    for axis in reversed(range(m)):
+        y = z[:, axis]
+        slopes = [_horner(slope, y)[0] for slope in slopes]
+        value, slope = _horner(value, y)
+        slopes.append(slope)
+    return value, [(0.5 - t[:, a]) * slope for a, slope in enumerate(reversed(slopes))]
+
+
+def _horner(C: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Polynomials in y and their derivatives; the coefficients are along the last axis but one."""
+    value, slope = C[..., -1, :], torch.zeros_like(C[..., -1, :])
+    for k in range(C.shape[-2] - 2, -1, -1):
+        slope = slope * y + value
+        value = value * y + C[..., k, :]
+    return value, slope
 
 
 def add_later_pairs(
