@@ -60,9 +60,7 @@ class CompiledSummation(Summation):
         assert self._add_pairs is not None
         return self._add_pairs(X, charges, stops)
 
-    def cores(
-        self, X: np.ndarray, charges: np.ndarray, layout: Layout
-    ) -> tuple[float, np.ndarray]:
+    def cores(self, X: np.ndarray, charges: np.ndarray, layout: Layout) -> tuple[float, np.ndarray]:
         soft = self.softening(layout)
         assert soft is not None
         # the square of the radius must be within the range of the dtype

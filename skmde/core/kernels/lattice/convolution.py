@@ -315,9 +315,7 @@ class Lattice:
             run_pieces(function, even_pieces(0, length, count), self._n_threads)
         return P, own
 
-    def _transform(
-        self, halves: tuple[int, ...], dtype: np.dtype
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _transform(self, halves: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
         """Transform of p over that of the B-spline, for a lattice of 2 m nodes along each axis.
 
         It is real and even, so a cosine transform of one corner gives all of it. The second result

@@ -26,6 +26,7 @@ from skmde.functions.base import Penalty
 
 _PAIRS = 1 << 22  # pairs that are computed at once
 
+
 class TorchLattice:
     """Sums of one function over all pairs; see :class:`~skmde.core.kernels.lattice.Lattice`.
 
