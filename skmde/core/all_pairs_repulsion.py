@@ -164,12 +164,16 @@ class AllPairsRepulsion:
         repulsion = self.term(*shape, dtype=dtype, backend=backend)
         return AttractionRepulsion(pairs, repulsion, n_pairs, mean_weight, backend)
 
-    @staticmethod
-    def solver(lbfgs: LBFGS, constraint: Constraint) -> Solver:
+    def solver(self, lbfgs: LBFGS, constraint: Constraint) -> Solver:
         """L-BFGS with the settings for repulsion of all pairs, after a warm start.
 
-        A constraint that fixes the unit of the embedding leaves no room for a warm start.
+        A constraint that fixes the unit of the embedding leaves no room for a warm start. Nor does
+        a penalty that is not smooth at distance 0: the warm start carries items past each other,
+        and a barrier would throw these far out.
         """
+        if self.penalty.smooth_length is None:
+            # The logarithm is flat where all items are far apart, so nothing would bound a step.
+            return replace(lbfgs, max_step=_MAX_STEP if self.kind == "normalized" else None)
         max_iter, every = lbfgs.max_iter, lbfgs.snapshot_every
         last = replace(lbfgs, max_step=_MAX_STEP, min_decrease=_MIN_DECREASE)
         if constraint.fixes_unit:

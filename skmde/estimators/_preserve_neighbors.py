@@ -24,6 +24,7 @@ from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.placement.by_neighbors import place_by_neighbors
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
+from skmde.core.stiff_repulsion import balancing_scale, is_stiff
 from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
@@ -359,7 +360,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         self._counted = counted
         with stage("init"):
             start = self._starting_point(
-                X, neighbors, dimension, attraction, constraint, random_state
+                X, neighbors, dimension, attraction, edges, weights, constraint, random_state
             )
         self._store_fit(counted, neighbors, edges, weights)
         self._repulsive = self._repulsive_samples(counted.n_items, random_state)
@@ -457,8 +458,12 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 reason = f"no pair is within max_distance={self.max_distance}; increase it"
             raise ValueError(f"No two samples are neighbours: {reason}.")
 
-    def _starting_point(self, X, neighbors, dimension, graph, constraint, random_state):
-        n = graph.shape[0]
+    def _starting_point(
+        self, X, neighbors, dimension, graph, edges, weights, constraint, random_state
+    ):
+        n, rule = graph.shape[0], self._rule
+        stiff = constraint.is_free and rule.repulsive is not None
+        stiff = stiff and is_stiff(rule.repulsive, self.n_components)
         if not isinstance(self.init, str):
             init = self._counted.rows(as_host_array(self.init), "init")
             movable = not constraint.fixes_position
@@ -472,10 +477,15 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 dimension,
                 graph,
                 self.n_components,
-                sums_all=self._rule.sums_all,
+                sums_all=rule.sums_all,
+                spare_room=rule.sums_all or stiff,
                 n_threads=count_threads(self.n_jobs),
                 random_state=random_state,
             )
+            if stiff:
+                kind = rule.kind if rule.sums_all else None
+                problem = edges, weights, rule.penalties, kind, self.repulsive_weight_
+                start = start * np.float32(balancing_scale(start, *problem))
         return separate_coincident(start, random_state)
 
     def _solve(self, start, edges, weights, constraint, X, device):

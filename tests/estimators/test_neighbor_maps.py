@@ -208,6 +208,35 @@ def test_few_samples(n, n_components):
         assert len(np.unique(Y.embedding_, axis=0)) == n
 
 
+@pytest.mark.parametrize(
+    ("params", "recall", "trust"),
+    [
+        ({"repulsive_penalty": "inverse_power", "repulsive_fraction": 20}, 0.53, 0.98),
+        ({"n_components": 1}, 0.2, 0.78),
+    ],
+)
+def test_many_pairs_that_repel_steeply_leave_no_knot(params, recall, trust):
+    Y = fit(repulsion="sampled", **params).embedding_
+    assert neighborhood_recall(UNTIED, Y, n_neighbors=15) > recall
+    assert trustworthiness(UNTIED, Y, n_neighbors=15) > trust
+
+
+@pytest.mark.parametrize("repulsion", ["all", "normalized"])
+def test_barriers_between_all_pairs_do_not_throw_items_out(repulsion):
+    for penalty in ("inverse_power", "log_ratio"):
+        Y = fit(UNTIED[:600], repulsion=repulsion, repulsive_penalty=penalty).embedding_
+        assert neighborhood_recall(UNTIED[:600], Y, n_neighbors=15) > 0.6
+        radius = np.linalg.norm(Y - np.median(Y, axis=0), axis=1)
+        assert radius.max() < 4 * np.median(radius)
+
+
+def test_a_given_start_keeps_its_size():
+    init = RNG.standard_normal((100, 2))
+    params = {"repulsion": "sampled", "repulsive_penalty": "inverse_power", "max_iter": 0}
+    Y = fit(UNTIED[:100], init=init, **params).embedding_
+    np.testing.assert_allclose(Y, init - init.mean(axis=0), atol=1e-5)
+
+
 def test_equal_rows_and_no_repulsion_at_all():
     assert np.isfinite(fit(np.ones((30, 3))).embedding_).all()
     assert np.isfinite(fit(UNTIED[:60], repulsive_weight=0.0).embedding_).all()
