@@ -37,7 +37,7 @@ _SCALES = np.geomspace(1.0, 1e4, 100)
 
 def is_stiff(penalty: Penalty, n_components: int) -> bool:
     """Whether the mean square of the forces of random pairs diverges at distance 0."""
-    d = torch.tensor([_NEAR, _FAR], dtype=torch.float64)
+    d = torch.tensor([_NEAR, _FAR])
     near, far = (penalty.slope(d) * d).abs().tolist()
     if not 0 < far <= near < math.inf:
         return False
@@ -45,6 +45,7 @@ def is_stiff(penalty: Penalty, n_components: int) -> bool:
     return 2 * rate > n_components + _MARGIN
 
 
+@torch.no_grad()
 def balancing_scale(
     X: np.ndarray,
     edges: np.ndarray,
@@ -94,9 +95,9 @@ def balancing_scale(
     def distortion(scale: float) -> float:
         value = float((pull_weights * attract.value(scale * closeness)).sum())
         if len(others):
-            value += float(push_weights.sum() * repel.value(scale * others).mean())
+            value += float(push_weights.sum() * repel.value(scale * others).double().mean())
         if len(every):
-            energy = -n_pairs * float(repel.value(scale * every).mean())
+            energy = -n_pairs * float(repel.value(scale * every).double().mean())
             if repulsion == "normalized":
                 energy = total * math.log(2 * energy) if energy > 0 else math.nan
             value += repulsive_weight * energy
@@ -123,9 +124,9 @@ def _some(
 
 
 def _distances(X: np.ndarray, pairs: np.ndarray) -> torch.Tensor:
-    """Embedding distances of pairs, float64."""
+    """Embedding distances of pairs, float32, as the parameters of a user's module are."""
     i, j = pairs.T
-    return torch.from_numpy(np.linalg.norm(X[i].astype(np.float64) - X[j], axis=1))
+    return torch.from_numpy(np.linalg.norm(X[i] - X[j], axis=1).astype(np.float32))
 
 
 def _without_closest(d: torch.Tensor) -> torch.Tensor:

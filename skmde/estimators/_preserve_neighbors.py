@@ -105,8 +105,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         Weight of a pair that repels. It moves the map along a spectrum: at 0.01 shapes stay whole,
         at 0.1 the map is like that of UMAP, at 1 like that of t-SNE, which keeps most neighbours.
         None means 1 for data of high intrinsic dimension, and less for data whose
-        dimension is near `n_components`, down to 0.005: they fit into the embedding, and more
-        repulsion would tear them apart. It means 1 for "normalized" and "sampled".
+        dimension is near `n_components`, down to 0.005, or to 2.5 `n_components` / n_samples if
+        that is more: they fit into the embedding, and more repulsion would tear them apart. It
+        means 1 for "normalized" and "sampled".
     repulsive_fraction : float, default=None
         For ``repulsion="sampled"``: number of repulsive pairs, as a multiple of the number of
         pairs of neighbours. None means 1, or 0.5 for a standardized embedding. The pairs are
@@ -354,7 +355,8 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             neighbors = self._find_neighbors(X, random_state, device)
         self._check_size(counted.n_items, constraint)
         dimension = neighbors.dimension()
-        self.repulsive_weight_ = rule.weight_for(dimension, self.n_components)
+        n_samples = counted.n_items
+        self.repulsive_weight_ = rule.weight_for(dimension, self.n_components, n_samples)
         with stage("edges"):
             edges, weights, attraction = self._pairs(neighbors.pairs(), y, counted, random_state)
         self._counted = counted
@@ -387,6 +389,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             raise ValueError(
                 f"Without a repulsive penalty a {constraint.name} embedding collapses to one "
                 "point; use constraint='standardized' (or None), or give repulsive_penalty."
+            )
+        if self.repulsive_weight == 0 and constraint.is_free and self.target_weight == 0:
+            raise ValueError(
+                f"With repulsive_weight=0 a {constraint.name} embedding collapses to one point; "
+                "use a weight above 0, or constraint='standardized'."
             )
         rule = repulsion_rule(
             self.repulsion,

@@ -187,8 +187,12 @@ def test_what_contradicts_itself_is_refused():
         fit(UNTIED[:100], repulsion="all", repulsive_fraction=2.0)
     with pytest.raises(ValueError, match="must be below 0, as that of 'cauchy' is"):
         fit(UNTIED[:100], repulsion="normalized", repulsive_penalty="quadratic")
-    with pytest.raises(ValueError, match="its penalty must be a built-in one"):
-        fit(UNTIED[:100], repulsion="all", repulsive_penalty=lambda d: -1 / (1 + d))
+    for kind in ("all", "normalized"):
+        with pytest.raises(ValueError, match="its penalty must be a built-in one"):
+            fit(UNTIED[:100], repulsion=kind, repulsive_penalty=lambda d: -1 / (1 + d))
+    with pytest.raises(ValueError, match=r"With repulsive_weight=0 a centered .* one point"):
+        fit(UNTIED[:60], repulsive_weight=0.0)
+    assert fit(UNTIED[:60], repulsive_weight=0.0, constraint="standardized").embedding_.std() > 0.9
 
 
 def test_auto_samples_where_all_pairs_would_cost_too_much_or_are_not_meant():
@@ -237,6 +241,14 @@ def test_a_given_start_keeps_its_size():
     np.testing.assert_allclose(Y, init - init.mean(axis=0), atol=1e-5)
 
 
-def test_equal_rows_and_no_repulsion_at_all():
+def test_equal_rows():
     assert np.isfinite(fit(np.ones((30, 3))).embedding_).all()
-    assert np.isfinite(fit(UNTIED[:60], repulsive_weight=0.0).embedding_).all()
+
+
+@pytest.mark.parametrize("n", [30, 60, 100, 200, 500])
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_few_samples_of_a_line_or_a_sheet_do_not_collapse(n, n_features):
+    X = np.random.default_rng(1).random((n, n_features))
+    Y = fit(X, n_components=n_features).embedding_
+    assert Y.std() > 0.3
+    assert neighborhood_recall(X, Y, n_neighbors=min(15, n // 4)) > 0.7
