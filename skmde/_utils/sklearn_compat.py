@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any, TypeVar, cast
 
+import numpy as np
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -22,8 +23,9 @@ except ImportError:  # before 1.9
         """Empty: scikit-learn before 1.9 has no callbacks."""
 
 
+from sklearn.utils import validation
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 __all__ = [
     "BaseEstimator",
@@ -33,6 +35,7 @@ __all__ = [
     "StrOptions",
     "TransformerMixin",
     "callbacks_of_running_fit",
+    "check_array",
     "check_is_fitted",
     "end_fit_task",
     "fit_context",
@@ -42,6 +45,12 @@ __all__ = [
 ]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+# scikit-learn looks for NaN in the sum of all numbers. If float32 numbers of both signs overflow
+# it, that warns of an invalid value, although all numbers are finite.
+_quietly = np.errstate(invalid="ignore")
+check_array: Callable[..., Any] = _quietly(validation.check_array)
+validate_data: Callable[..., Any] = _quietly(validation.validate_data)
 
 
 def fit_context(method: Method) -> Method:

@@ -29,6 +29,7 @@ from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.rising_repulsion import RisingRepulsion
 from skmde.functions.base import Penalty
 from skmde.functions.registry import resolve_penalty
+from skmde.functions.repulsive import check_repulsive
 
 KINDS = ("all", "normalized")
 ACCURACIES = ("fast", "precise")
@@ -71,7 +72,7 @@ class AllPairsRepulsion:
         item_weights: Any,
         accuracy: Any,
         n_items: int,
-        backend: Backend,
+        device: torch.device,
     ) -> AllPairsRepulsion | None:
         """The repulsion for the parameters of :class:`skmde.MDE`; None if `kind` is None.
 
@@ -88,7 +89,7 @@ class AllPairsRepulsion:
             raise ValueError(
                 f"repulsive_weight must be a finite number, at least 0; got {weight!r}."
             )
-        weights = _checked_item_weights(item_weights, n_items, backend.device)
+        weights = _checked_item_weights(item_weights, n_items, device)
         if kind is None:
             return None
         if kind not in KINDS:
@@ -99,11 +100,7 @@ class AllPairsRepulsion:
                 f"{distortion!r}."
             )
         penalty = resolve_penalty(distortion[1])
-        if not backend.supports(penalty):
-            raise ValueError(
-                f"repulsion={kind!r} sums over all pairs of items in compiled code, so its "
-                f"penalty must be a built-in one; got {penalty!r}."
-            )
+        check_repulsive(penalty, kind)
         return cls(kind, penalty, number, weights, accuracy)
 
     def to(self, device: torch.device) -> AllPairsRepulsion:
@@ -164,12 +161,16 @@ class AllPairsRepulsion:
         repulsion = self.term(*shape, dtype=dtype, backend=backend)
         return AttractionRepulsion(pairs, repulsion, n_pairs, mean_weight, backend)
 
-    @staticmethod
-    def solver(lbfgs: LBFGS, constraint: Constraint) -> Solver:
+    def solver(self, lbfgs: LBFGS, constraint: Constraint) -> Solver:
         """L-BFGS with the settings for repulsion of all pairs, after a warm start.
 
-        A constraint that fixes the unit of the embedding leaves no room for a warm start.
+        A constraint that fixes the unit of the embedding leaves no room for a warm start. Nor does
+        a penalty that is not smooth at distance 0: the warm start carries items past each other,
+        and a barrier would throw these far out.
         """
+        if self.penalty.smooth_length is None:
+            # The logarithm is flat where all items are far apart, so nothing would bound a step.
+            return replace(lbfgs, max_step=_MAX_STEP if self.kind == "normalized" else None)
         max_iter, every = lbfgs.max_iter, lbfgs.snapshot_every
         last = replace(lbfgs, max_step=_MAX_STEP, min_decrease=_MIN_DECREASE)
         if constraint.fixes_unit:

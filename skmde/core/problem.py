@@ -163,7 +163,7 @@ class MDE:
             item_weights,
             accuracy,
             self.n_items,
-            self._backend,
+            self.device,
         )
         self.X: torch.Tensor | None = None
         self.value: float | None = None

@@ -36,6 +36,7 @@ from skmde.estimators.starts.anchored import anchored_start, given_anchored_star
 from skmde.estimators.starts.neighbors import separate_coincident
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.registry import NAMED_LOSSES, PENALTIES, resolve_loss, resolve_penalty
+from skmde.functions.repulsive import check_repulsive
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 
@@ -464,6 +465,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         else:
             attract, repel = resolve_penalty(self.attractive_penalty), self.repulsive_penalty
             functions = attract, None if repel is None else resolve_penalty(repel)
+            if functions[1] is not None:
+                check_repulsive(functions[1], self.repulsion)
         return anchored_pairs(
             X,
             functions,

@@ -24,6 +24,7 @@ from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.placement.by_neighbors import place_by_neighbors
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
+from skmde.core.stiff_repulsion import balancing_scale, is_stiff
 from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
@@ -104,8 +105,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         Weight of a pair that repels. It moves the map along a spectrum: at 0.01 shapes stay whole,
         at 0.1 the map is like that of UMAP, at 1 like that of t-SNE, which keeps most neighbours.
         None means 1 for data of high intrinsic dimension, and less for data whose
-        dimension is near `n_components`, down to 0.005: they fit into the embedding, and more
-        repulsion would tear them apart. It means 1 for "normalized" and "sampled".
+        dimension is near `n_components`, down to 0.005, or to 2.5 `n_components` / n_samples if
+        that is more: they fit into the embedding, and more repulsion would tear them apart. It
+        means 1 for "normalized" and "sampled".
     repulsive_fraction : float, default=None
         For ``repulsion="sampled"``: number of repulsive pairs, as a multiple of the number of
         pairs of neighbours. None means 1, or 0.5 for a standardized embedding. The pairs are
@@ -353,13 +355,14 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             neighbors = self._find_neighbors(X, random_state, device)
         self._check_size(counted.n_items, constraint)
         dimension = neighbors.dimension()
-        self.repulsive_weight_ = rule.weight_for(dimension, self.n_components)
+        n_samples = counted.n_items
+        self.repulsive_weight_ = rule.weight_for(dimension, self.n_components, n_samples)
         with stage("edges"):
             edges, weights, attraction = self._pairs(neighbors.pairs(), y, counted, random_state)
         self._counted = counted
         with stage("init"):
             start = self._starting_point(
-                X, neighbors, dimension, attraction, constraint, random_state
+                X, neighbors, dimension, attraction, edges, weights, constraint, random_state
             )
         self._store_fit(counted, neighbors, edges, weights)
         self._repulsive = self._repulsive_samples(counted.n_items, random_state)
@@ -386,6 +389,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             raise ValueError(
                 f"Without a repulsive penalty a {constraint.name} embedding collapses to one "
                 "point; use constraint='standardized' (or None), or give repulsive_penalty."
+            )
+        if self.repulsive_weight == 0 and constraint.is_free and self.target_weight == 0:
+            raise ValueError(
+                f"With repulsive_weight=0 a {constraint.name} embedding collapses to one point; "
+                "use a weight above 0, or constraint='standardized'."
             )
         rule = repulsion_rule(
             self.repulsion,
@@ -457,8 +465,12 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 reason = f"no pair is within max_distance={self.max_distance}; increase it"
             raise ValueError(f"No two samples are neighbours: {reason}.")
 
-    def _starting_point(self, X, neighbors, dimension, graph, constraint, random_state):
-        n = graph.shape[0]
+    def _starting_point(
+        self, X, neighbors, dimension, graph, edges, weights, constraint, random_state
+    ):
+        n, rule = graph.shape[0], self._rule
+        stiff = constraint.is_free and rule.repulsive is not None
+        stiff = stiff and is_stiff(rule.repulsive, self.n_components)
         if not isinstance(self.init, str):
             init = self._counted.rows(as_host_array(self.init), "init")
             movable = not constraint.fixes_position
@@ -472,10 +484,15 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 dimension,
                 graph,
                 self.n_components,
-                sums_all=self._rule.sums_all,
+                sums_all=rule.sums_all,
+                spare_room=rule.sums_all or stiff,
                 n_threads=count_threads(self.n_jobs),
                 random_state=random_state,
             )
+            if stiff:
+                kind = rule.kind if rule.sums_all else None
+                problem = edges, weights, rule.penalties, kind, self.repulsive_weight_
+                start = start * np.float32(balancing_scale(start, *problem))
         return separate_coincident(start, random_state)
 
     def _solve(self, start, edges, weights, constraint, X, device):

@@ -12,7 +12,8 @@ Lengths are in units of the embedding, angles in degrees.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils import check_array
+
+from skmde._utils.sklearn_compat import check_array
 
 
 def as_array(values):

@@ -16,8 +16,9 @@ from sklearn.metrics.pairwise import (
     paired_manhattan_distances,
 )
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import check_array, check_consistent_length, check_random_state, gen_batches
+from sklearn.utils import check_consistent_length, check_random_state, gen_batches
 
+from skmde._utils.sklearn_compat import check_array
 from skmde.metrics.alignment import as_array, as_embedding
 
 _CHUNK_NUMBERS = 2**21  # float64 numbers per chunk: 16 MiB

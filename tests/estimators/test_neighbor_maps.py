@@ -187,8 +187,12 @@ def test_what_contradicts_itself_is_refused():
         fit(UNTIED[:100], repulsion="all", repulsive_fraction=2.0)
     with pytest.raises(ValueError, match="must be below 0, as that of 'cauchy' is"):
         fit(UNTIED[:100], repulsion="normalized", repulsive_penalty="quadratic")
-    with pytest.raises(ValueError, match="its penalty must be a built-in one"):
-        fit(UNTIED[:100], repulsion="all", repulsive_penalty=lambda d: -1 / (1 + d))
+    for kind in ("all", "normalized"):
+        with pytest.raises(ValueError, match="its penalty must be a built-in one"):
+            fit(UNTIED[:100], repulsion=kind, repulsive_penalty=lambda d: -1 / (1 + d))
+    with pytest.raises(ValueError, match=r"With repulsive_weight=0 a centered .* one point"):
+        fit(UNTIED[:60], repulsive_weight=0.0)
+    assert fit(UNTIED[:60], repulsive_weight=0.0, constraint="standardized").embedding_.std() > 0.9
 
 
 def test_auto_samples_where_all_pairs_would_cost_too_much_or_are_not_meant():
@@ -208,6 +212,43 @@ def test_few_samples(n, n_components):
         assert len(np.unique(Y.embedding_, axis=0)) == n
 
 
-def test_equal_rows_and_no_repulsion_at_all():
+@pytest.mark.parametrize(
+    ("params", "recall", "trust"),
+    [
+        ({"repulsive_penalty": "inverse_power", "repulsive_fraction": 20}, 0.53, 0.98),
+        ({"n_components": 1}, 0.2, 0.78),
+    ],
+)
+def test_many_pairs_that_repel_steeply_leave_no_knot(params, recall, trust):
+    Y = fit(repulsion="sampled", **params).embedding_
+    assert neighborhood_recall(UNTIED, Y, n_neighbors=15) > recall
+    assert trustworthiness(UNTIED, Y, n_neighbors=15) > trust
+
+
+@pytest.mark.parametrize("repulsion", ["all", "normalized"])
+def test_barriers_between_all_pairs_do_not_throw_items_out(repulsion):
+    for penalty in ("inverse_power", "log_ratio"):
+        Y = fit(UNTIED[:600], repulsion=repulsion, repulsive_penalty=penalty).embedding_
+        assert neighborhood_recall(UNTIED[:600], Y, n_neighbors=15) > 0.6
+        radius = np.linalg.norm(Y - np.median(Y, axis=0), axis=1)
+        assert radius.max() < 4 * np.median(radius)
+
+
+def test_a_given_start_keeps_its_size():
+    init = RNG.standard_normal((100, 2))
+    params = {"repulsion": "sampled", "repulsive_penalty": "inverse_power", "max_iter": 0}
+    Y = fit(UNTIED[:100], init=init, **params).embedding_
+    np.testing.assert_allclose(Y, init - init.mean(axis=0), atol=1e-5)
+
+
+def test_equal_rows():
     assert np.isfinite(fit(np.ones((30, 3))).embedding_).all()
-    assert np.isfinite(fit(UNTIED[:60], repulsive_weight=0.0).embedding_).all()
+
+
+@pytest.mark.parametrize("n", [30, 60, 100, 200, 500])
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_few_samples_of_a_line_or_a_sheet_do_not_collapse(n, n_features):
+    X = np.random.default_rng(1).random((n, n_features))
+    Y = fit(X, n_components=n_features).embedding_
+    assert Y.std() > 0.3
+    assert neighborhood_recall(X, Y, n_neighbors=min(15, n // 4)) > 0.7

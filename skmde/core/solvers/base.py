@@ -12,12 +12,15 @@ file of its own.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
 
+from skmde._linalg.reductions import dot
 from skmde._utils.warn import warn
 from skmde.constraints import Constraint
 from skmde.core.objectives.base import Objective
@@ -25,6 +28,9 @@ from skmde.core.solvers.progress import progress_bar
 from skmde.core.solvers.result import Callback, SolveResult, Status
 from skmde.exceptions import ConvergenceWarning
 
+# Growth of the embedding, and relative decrease of the value, at which a solve without a minimum is
+# told from one that has not ended yet.
+_LARGE, _NOTICEABLE = 1e3, 1e-4
 _FIRST_STEPS = 2  # a solve that makes more iterations than this has not failed
 
 
@@ -106,8 +112,30 @@ def solve(
     solver.check(objective)
     with progress_bar(verbose, solver.max_iter) as bar:
         result = solver.minimize(objective, constraint, start, [*callbacks, *bar])
+    if _grows_without_end(objective, constraint, start, result):
+        status = Status.UNBOUNDED
+        result = replace(result, status=status, reason=status.sentence())
     _warn_if_failed(result)
     return result
+
+
+def _grows_without_end(
+    objective: Objective, constraint: Constraint, start: torch.Tensor, result: SolveResult
+) -> bool:
+    """Whether the items are far apart, and every larger embedding has a smaller value.
+
+    A solver notices items that move apart fast. Where repulsion grows with the logarithm of the
+    distance, they move apart slowly.
+    """
+    if result.status in (Status.NOT_FINITE, Status.STOPPED):
+        return False
+    sizes = [math.sqrt(float(dot(X, X))) for X in (start, result.X)]
+    if not _LARGE * max(sizes[0], math.sqrt(len(start))) < sizes[1] < math.inf:
+        return False
+    larger = [constraint.project(result.X * scale).contiguous() for scale in (2.0, 1000.0)]
+    values = [result.value, *(float(objective.value_and_gradient(X)[0]) for X in larger)]
+    least = _NOTICEABLE * abs(values[0])
+    return values[0] - values[1] > least and values[1] - values[2] > least
 
 
 def _warn_if_failed(result: SolveResult) -> None:

@@ -10,16 +10,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from skmde.functions.base import Penalty
 from skmde.functions.logarithms import Log, Log1p
 from skmde.functions.powers import Cauchy
 from skmde.functions.registry import resolve_penalty
+from skmde.functions.repulsive import check_repulsive
 
 # Data whose dimension is that of the embedding keep their shape if repulsion is this weak. The
 # weight grows to 1 over this many further dimensions.
 _WEAKEST, _RAMP = 0.005, 0.6
+# Least total weight of the pairs of an item that repel, for each component. With less, the
+# attraction of neighbours draws few samples together to one point. More components need more,
+# because a neighbour graph of more dimensions is tied more closely.
+_LEAST_TOTAL = 2.5
 
 
 class RepulsionRule(NamedTuple):
@@ -52,14 +56,15 @@ class RepulsionRule(NamedTuple):
         """Whether all pairs repel."""
         return self.kind in ("all", "normalized")
 
-    def weight_for(self, dimension: float, n_components: int) -> float:
+    def weight_for(self, dimension: float, n_components: int, n_samples: int) -> float:
         """The weight, for data of an intrinsic dimension."""
         if self.weight is not None:
             return self.weight
         if self.kind != "all" or np.isnan(dimension):
             return 1.0
         excess = np.clip((dimension - n_components) / _RAMP, 0.0, 1.0)
-        return float(_WEAKEST ** (1.0 - excess))
+        weakest = min(1.0, max(_WEAKEST, _LEAST_TOTAL * n_components / n_samples))
+        return float(weakest ** (1.0 - excess))
 
 
 def repulsion_rule(
@@ -109,8 +114,7 @@ def repulsion_rule(
         repel = None
     else:
         repel = given or (Cauchy() if sums_all else Log())
-    if kind == "normalized":
-        _check_negative(repel)
+        check_repulsive(repel, kind)
     if _is_auto(attractive):
         attract: Penalty = Log1p(2.0) if sums_all else Log1p()
     else:
@@ -122,11 +126,3 @@ def repulsion_rule(
 
 def _is_auto(penalty: Any) -> bool:
     return isinstance(penalty, str) and penalty == "auto"
-
-
-def _check_negative(penalty: Any) -> None:
-    if not bool((penalty.value(torch.tensor([0.1, 1.0, 10.0])) < 0).all()):
-        raise ValueError(
-            f"repulsion='normalized' takes the logarithm of minus the sum of penalties, so the "
-            f"repulsive penalty must be below 0, as that of 'cauchy' is; got {penalty!r}."
-        )

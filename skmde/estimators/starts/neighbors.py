@@ -30,7 +30,17 @@ _WORK = 2e8  # stored entries times steps; takes one or two seconds
 
 
 def named_start(
-    name, X, neighbors, dimension, graph, n_components, *, sums_all, n_threads, random_state
+    name,
+    X,
+    neighbors,
+    dimension,
+    graph,
+    n_components,
+    *,
+    sums_all,
+    spare_room,
+    n_threads,
+    random_state,
 ):
     """The starting point that the parameter `init` names.
 
@@ -46,7 +56,9 @@ def named_start(
         Weights of all attractive pairs.
     n_components : int
     sums_all : bool
-        Whether all pairs repel. Then a few far items may not squeeze the others.
+        Whether all pairs repel.
+    spare_room : bool
+        Whether a few far items may not squeeze the others.
     n_threads : int
         The result does not depend on it.
     random_state : RandomState
@@ -77,7 +89,7 @@ def named_start(
             part = whole if kept is None else whole[kept][:, kept]
             return embed(part, n_components, n_threads)
 
-    return without_far_items(start, graph) if sums_all else start(None)
+    return without_far_items(start, graph) if spare_room else start(None)
 
 
 def quadratic_start(graph, n_components, n_threads):

@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_array
 
 from skmde._utils.random import private_generator
+from skmde._utils.sklearn_compat import check_array
 from skmde.preprocessing.neighbors.backends.faiss import is_installed
 from skmde.preprocessing.neighbors.backends.table import SEARCHES, SearchOptions
 from skmde.preprocessing.neighbors.directions import SearchWithZeroRows

@@ -1,12 +1,13 @@
 """Solvers one after the other: numbers of iterations, histories, callbacks, snapshots."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from core_problems import random_graph
 
-from skmde import MDE, Anchored
-from skmde.core.all_pairs_repulsion import AllPairsRepulsion
+from skmde import MDE, Anchored, Centered, InversePower
 from skmde.core.solvers.in_turn import InTurn
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import Status
@@ -108,11 +109,19 @@ def test_items_are_near_their_start_if_they_are_anchored():
     np.testing.assert_array_equal(X[:2], anchors.astype(np.float32))
 
 
+@pytest.mark.parametrize(("kind", "max_step"), [("all", None), ("normalized", 2.0)])
+def test_a_barrier_gets_one_solver(kind, max_step):
+    repulsion = replace(problem()._repulsion, kind=kind, penalty=InversePower())
+    lbfgs = LBFGS(1e-5, 10, 10)
+    assert repulsion.solver(lbfgs, Centered()) == replace(lbfgs, max_step=max_step)
+
+
 def test_a_constraint_that_fixes_the_unit_gets_one_solver():
     mde = problem(constraint="standardized")
     lbfgs = LBFGS(1e-5, 10, 10)
-    assert isinstance(AllPairsRepulsion.solver(lbfgs, mde.constraint), LBFGS)
-    assert isinstance(AllPairsRepulsion.solver(lbfgs, problem().constraint), InTurn)
+    assert isinstance(mde._repulsion.solver(lbfgs, mde.constraint), LBFGS)
+    usual = problem()
+    assert isinstance(usual._repulsion.solver(lbfgs, usual.constraint), InTurn)
     X = mde.embed(random_state=0, snapshot_every=5, max_iter=10)
     np.testing.assert_allclose(X.T @ X / N, np.eye(2), atol=1e-5)
     assert [k for k, _ in mde.result.history.snapshots] == [0, 5, 10]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from skmde import penalties
 from skmde.estimators.pairs.repulsion_rule import repulsion_rule
@@ -72,9 +71,10 @@ def test_a_fraction_of_all_pairs_is_refused(kind):
 def test_normalized_needs_a_penalty_below_zero():
     with pytest.raises(ValueError, match=r"must be below 0.*Linear\(\)"):
         rule("normalized", repulsive="linear")
-    with pytest.raises(ValueError, match="must be below 0"):
-        rule("normalized", repulsive=lambda d: torch.where(d > 1, -d, d))
-    rule("normalized", repulsive="log")
+    # The logarithm of an exponential falls faster than any attraction grows: there is no minimum.
+    with pytest.raises(ValueError, match=r"also at distance 1000; got Log\(\)"):
+        rule("normalized", repulsive="log")
+    rule("normalized", repulsive="log_ratio")
 
 
 def test_unknown_penalties():
@@ -85,14 +85,20 @@ def test_unknown_penalties():
 
 
 def test_weight_grows_with_the_dimension_of_the_data():
-    weights = [rule().weight_for(d, 2) for d in np.linspace(1, 4, 31)]
+    weights = [rule().weight_for(d, 2, 2000) for d in np.linspace(1, 4, 31)]
     assert (np.diff(weights) >= 0).all()
     assert weights[0] == weights[10] == pytest.approx(0.005)  # dimension 1 and 2
     assert weights[-1] == 1.0
-    assert rule().weight_for(2.3, 2) == pytest.approx(0.005**0.5)
-    assert rule(n_components=1).weight_for(1.0, 1) == pytest.approx(0.005)
-    assert rule().weight_for(np.nan, 2) == 1.0
+    assert rule().weight_for(2.3, 2, 2000) == pytest.approx(0.005**0.5)
+    assert rule(n_components=1).weight_for(1.0, 1, 2000) == pytest.approx(0.005)
+    assert rule().weight_for(np.nan, 2, 2000) == 1.0
     for kind in ("normalized", "sampled"):
-        assert rule(kind).weight_for(1.0, 2) == 1.0
-    assert rule(weight=0.3).weight_for(1.0, 2) == 0.3
-    assert rule(weight=0.0).weight_for(9.0, 2) == 0.0
+        assert rule(kind).weight_for(1.0, 2, 2000) == 1.0
+    assert rule(weight=0.3).weight_for(1.0, 2, 2000) == 0.3
+    assert rule(weight=0.0).weight_for(9.0, 2, 2000) == 0.0
+
+
+def test_few_samples_repel_each_other_more_strongly():
+    weights = [rule().weight_for(2.0, 2, n) for n in (2, 5, 100, 500, 1000, 10_000)]
+    assert weights == pytest.approx([1.0, 1.0, 0.05, 0.01, 0.005, 0.005])
+    assert rule("all", n_components=10).weight_for(5.0, 10, 200) == pytest.approx(0.125)
