@@ -7,7 +7,8 @@ The energy of charges c at positions x is
 The function p is smooth at the spacing h of a lattice. Then the potential that the charges have at
 any place is a spline on the lattice:
 
-1. Every charge is *spread* over the nodes around it, with the weights of a B-spline along each axis.
+1. Every charge is *spread* over the nodes around it, with the weights of a B-spline along each
+   axis.
 2. The nodes' charges are convolved with p, by one forward and one inverse real FFT. The lattice is
    padded to twice its size, so that the convolution does not wrap around. The transform of p is
    divided by the squared transform of the B-spline. This makes the potential of a charge at a node

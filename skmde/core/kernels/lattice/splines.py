@@ -14,6 +14,7 @@ polynomial in t (1 - t) and u (1 - u), whose coefficients are computed once for 
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,8 @@ from skmde.core.kernels.lattice.numba_loops import (
     quintic_slopes,
 )
 
-WEIGHTS, SLOPES = {3: cubic, 5: quintic}, {3: cubic_slopes, 5: quintic_slopes}
+WEIGHTS: dict[int, Any] = {3: cubic, 5: quintic}
+SLOPES: dict[int, Any] = {3: cubic_slopes, 5: quintic_slopes}
 
 
 def spline_transform(degree: int, w: np.ndarray) -> np.ndarray:

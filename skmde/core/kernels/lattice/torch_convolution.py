@@ -1,7 +1,8 @@
 """Sums over all pairs in torch: on a lattice, or exactly.
 
-``convolution.py`` has the mathematics of the lattice and its compiled twin. Charges are spread in fixed
-point, because integers have the same sum in any order: a GPU's threads add them in no fixed order.
+``convolution.py`` has the mathematics of the lattice and its compiled twin. Charges are spread in
+fixed point, because integers have the same sum in any order: a GPU's threads add them in no fixed
+order.
 """
 
 from __future__ import annotations
@@ -62,12 +63,13 @@ class TorchLattice:
         axes = range(len(shape))
         weights, slopes = WEIGHTS[degree].py_func, SLOPES[degree].py_func
         w, dw = ([f(t[:, a], float) for a in axes] for f in (weights, slopes))
-        strides = [int(np.prod(shape[a + 1 :])) for a in axes]
-        corner = sum((first[:, a] - (degree - 1) // 2) * strides[a] for a in axes)
+        strides = torch.tensor([int(np.prod(shape[a + 1 :])) for a in axes], device=X.device)
+        corner = ((first - (degree - 1) // 2) * strides).sum(dim=1)
+        steps = strides.tolist()
         offsets = list(itertools.product(range(degree + 1), repeat=len(shape)))
 
         def nodes(offset: tuple[int, ...]) -> torch.Tensor:
-            return corner + sum(o * stride for o, stride in zip(offset, strides, strict=True))
+            return corner + int(np.dot(offset, steps))
 
         Q = torch.zeros(int(np.prod(shape)), dtype=torch.int64, device=X.device)
         for offset in offsets:
@@ -146,7 +148,8 @@ def _own(C: torch.Tensor, t: torch.Tensor) -> tuple[torch.Tensor, list[torch.Ten
     n, m = t.shape
     z = t * (1 - t)
     # The last axis of the polynomial's coefficients is summed first.
-    value, slopes = C.unsqueeze(-1).expand(*C.shape, n), []
+    value = C.unsqueeze(-1).expand(*C.shape, n)
+    slopes: list[torch.Tensor] = []
     for axis in reversed(range(m)):
         y = z[:, axis]
         slopes = [_horner(slope, y)[0] for slope in slopes]

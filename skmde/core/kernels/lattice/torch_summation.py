@@ -105,8 +105,9 @@ def _neighbor_cells(
     cells = ((P.double() - P.double().amin(dim=0)) / side).long() + 1
     shape = cells.amax(dim=0) + 2
     strides = [int(shape[a + 1 :].prod()) for a in range(m)]
-    keys = sum(cells[:, a] * strides[a] for a in range(m))
-    keys, order = torch.sort(keys, stable=True)  # type: ignore[call-overload]
+    keys, order = torch.sort(
+        (cells * torch.tensor(strides, device=P.device)).sum(dim=1), stable=True
+    )
     ranges = []
     for offset in itertools.product((-1, 0, 1), repeat=m - 1):
         there = keys + sum(o * stride for o, stride in zip(offset, strides, strict=False))
