@@ -91,14 +91,25 @@ def test_places_are_minima(attractive, repulsive, m):
                 # Within the floor of a kink, coordinates and values are exact to 1e-7 or so.
                 assert average_distortion(y, *rest) > value - 1e-7
         starts = [np.average(anchors[j], axis=0, weights=w), *anchors[j[j >= 0]]]
-        if m == 1:
-            # Infinite barriers cut the line into pieces: a place is the best of its piece, and
-            # it is in a piece that looks good from the start.
-            assert value <= min(average_distortion(y, *rest) for y in starts) + 1e-7
-        else:
+        # Infinite barriers cut a line into pieces: a place there is the best of its piece, and it
+        # is in a piece that looks good from the start.
+        assert value <= min(average_distortion(y, *rest) for y in starts) + 1e-7
+        if m > 1:
             start = min(starts[:2], key=lambda y: average_distortion(y, *rest))
             other = minimize(average_distortion, start, rest, method="Nelder-Mead", tol=1e-9)
             assert value <= other.fun + 1e-7
+
+
+def test_an_item_is_placed_where_most_of_its_neighbors_are():
+    # Neither the mean nor the median of the neighbours is near any of them, and the strongest
+    # neighbour is in a smaller group.
+    groups = np.array([[0.0, 0.0], [100.0, 300.0], [300.0, 100.0]])
+    of_neighbor = np.array([0, 0, 0, 1, 1, 2, 2])
+    offsets = np.linspace(-0.1, 0.1, 7)[:, None] * [1.0, -1.0]
+    anchors = groups[of_neighbor] + offsets
+    weights = [[1.0, 1.0, 1.0, 1.2, 1.0, 1.0, 1.0]]
+    X = place(anchors, [np.arange(7)], weights, Log1p(2.0))
+    assert np.linalg.norm(X[0]) < 0.2
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])

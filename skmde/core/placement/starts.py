@@ -1,8 +1,9 @@
 r"""Starting points for the placement, where an item's average distortion may be small.
 
-From neighbours, the starts are the neighbours' mean, their median, and single neighbours. From
-distances, the first start is the x that fits the squared distances. It solves a linear problem,
-since
+From neighbours, the starts are the neighbours' mean, their median, and single neighbours. If the
+neighbours are in several places of the embedding, there may be a local minimum at each of them, and
+the mean is often at none. From distances, the first start is the x that fits the squared distances.
+It solves a linear problem, since
 
     delta_k^2 - ||a_k||^2 = ||x||^2 - 2 x^T a_k
 
@@ -27,14 +28,17 @@ import numpy as np
 from skmde._utils.jit import jit
 
 _MOST_ROTATIONS = 30
+# Neighbours that are starts in the plane and in more dimensions: further ones seldom add a minimum.
+_MOST_NEIGHBORS = 15
 
 
 @jit()
 def starts_from_neighbors(anchors: Any, indices: Any, weights: Any) -> Any:
     """Starts of each row, and the spread of its neighbours about their mean.
 
-    The starts are the neighbours' weighted mean, their weighted median, and the neighbour of
-    largest weight. On a line (m = 1), no step crosses a barrier, so every neighbour is a start.
+    The starts are the neighbours' weighted mean, their weighted median, the neighbour of largest
+    weight, and the first 15 neighbours. On a line (m = 1), no step crosses a barrier, so every
+    neighbour is a start.
 
     Parameters
     ----------
@@ -45,12 +49,12 @@ def starts_from_neighbors(anchors: Any, indices: Any, weights: Any) -> Any:
 
     Returns
     -------
-    starts : ndarray of shape (3, q, m), or (3 + k, q, 1) on a line
+    starts : ndarray of shape (3 + min(k, 15), q, m), or (3 + k, q, 1) on a line
     spread : ndarray of shape (q,)
     """
     q, k = indices.shape
     m = anchors.shape[1]
-    starts = np.zeros((3 + k if m == 1 else 3, q, m))
+    starts = np.zeros((3 + (k if m == 1 else min(k, _MOST_NEIGHBORS)), q, m))
     spread = np.zeros(q)
     order = np.empty(k, dtype=np.int64)
     for r in range(q):
