@@ -51,7 +51,12 @@ from skmde.estimators.pairs.repulsion_rule import repulsion_rule
 from skmde.estimators.samples.counted import PositiveWeightSamples
 from skmde.estimators.samples.supervision import target_pairs, with_targets
 from skmde.estimators.starts.canonical import CanonicalOrder
-from skmde.estimators.starts.neighbors import given_start, named_start, separate_coincident
+from skmde.estimators.starts.neighbors import (
+    at_best_size,
+    given_start,
+    named_start,
+    separate_coincident,
+)
 from skmde.functions.base import Penalty
 from skmde.functions.registry import PENALTIES
 from skmde.preprocessing.graphs.components import draw_together
@@ -71,10 +76,12 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         - \rho \sum_{i < j} p_r(\|x_i - x_j\|) \Big]
 
     with an attractive and a repulsive penalty. By default these are :math:`\log(1 + d^2)` and
-    :math:`-1 / (1 + d^2)`. The weight of a pair is 2 if each is a neighbour of the other, and 1 if
-    only one is a neighbour of the other. The weight :math:`\rho` of the repulsion sets how much
-    room the map takes: see `repulsive_weight`. t-SNE, UMAP, LargeVis and Laplacian eigenmaps are
-    related methods with other penalties, weights or constraints.
+    :math:`-1 / (1 + d^2)`. For flat data, whose intrinsic dimension is about `n_components` or
+    less, the attraction is ``Huber(1.0)``, which keeps shapes whole. The weight of a pair is 2 if
+    each is a neighbour of the other, and 1 if only one is a neighbour of the other. The weight
+    :math:`\rho` of the repulsion sets how much room the map takes: see `repulsive_weight`. t-SNE,
+    UMAP, LargeVis and Laplacian eigenmaps are related methods with other penalties, weights or
+    constraints.
 
     Parameters
     ----------
@@ -88,7 +95,10 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     attractive_penalty : str, Penalty or callable, default="auto"
         Penalty of pairs of neighbours: a name, an object such as ``Log1p(2.0)``, or a function
         that takes a torch tensor of distances. See :mod:`skmde.penalties`. "auto" means
-        ``Log1p(2.0)``, or ``Log1p(1.5)`` if repulsive pairs are sampled.
+        ``Log1p(1.5)`` for ``repulsion="sampled"`` and ``Log1p(2.0)`` else; but ``Huber(1.0)`` for
+        ``repulsion="all"`` and flat data, whose intrinsic dimension is less than
+        ``n_components + 0.5``. The pull of ``Log1p`` fades with the distance, so that repulsion
+        can tear shapes apart; that of ``Huber`` does not fade.
     repulsive_penalty : str, Penalty, callable or None, default="auto"
         Penalty of the pairs that repel each other. "auto" means ``Cauchy()``, or ``Log()`` if
         repulsive pairs are sampled. With None no pairs repel; the constraint must then prevent a
@@ -102,12 +112,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         embedding, if `repulsive_fraction` is given, and for a repulsive penalty other than
         ``Cauchy``.
     repulsive_weight : float, default=None
-        Weight of a pair that repels. It moves the map along a spectrum: at 0.01 shapes stay whole,
-        at 0.1 the map is like that of UMAP, at 1 like that of t-SNE, which keeps most neighbours.
-        None means 1 for data of high intrinsic dimension, and less for data whose
-        dimension is near `n_components`, down to 0.005, or to 2.5 `n_components` / n_samples if
-        that is more: they fit into the embedding, and more repulsion would tear them apart. It
-        means 1 for "normalized" and "sampled".
+        Weight of a pair that repels. With the attraction ``Log1p(2.0)`` it moves the map along a
+        spectrum: at 0.01 shapes stay whole, at 0.1 the map is like that of UMAP, at 1 like that of
+        t-SNE, which keeps most neighbours. None means 0.05 for flat data (see
+        `attractive_penalty`), or 2.5 `n_components` / n_samples if that is more; it means 1 for
+        other data.
     repulsive_fraction : float, default=None
         For ``repulsion="sampled"``: number of repulsive pairs, as a multiple of the number of
         pairs of neighbours. None means 1, or 0.5 for a standardized embedding. The pairs are
@@ -138,11 +147,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     init : {"auto", "quadratic", "pca", "isomap", "random"} or array, default="auto"
         Starting point. "quadratic" is the spectral embedding of the neighbour graph; "pca" keeps
         the large distances of the data, and "isomap" the path lengths in the neighbour graph.
-        "auto" means "isomap" for data whose intrinsic dimension is that of the embedding, else
-        "pca"; but "quadratic" for precomputed distances and for sampled repulsion. An array has
-        shape (n_samples, n_components). For a centered or standardized embedding the mean of the
-        array is subtracted; if its root mean square is then below 1e-4 or above 1e4, where
-        penalties are flat, it is scaled to 1.
+        "auto" means "isomap" for data whose intrinsic dimension is less than ``n_components + 1``,
+        else "pca", or "quadratic" for precomputed distances; it means "quadratic" if repulsive
+        pairs are sampled or there are none. An array has shape (n_samples, n_components). For a
+        centered or standardized embedding the mean of the array is subtracted; if its root mean
+        square is then below 1e-4 or above 1e4, where penalties are flat, it is scaled to 1.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-5
@@ -354,15 +363,15 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             constraint = counted.constraint(constraint)
             neighbors = self._find_neighbors(X, random_state, device)
         self._check_size(counted.n_items, constraint)
-        dimension = neighbors.dimension()
         n_samples = counted.n_items
-        self.repulsive_weight_ = rule.weight_for(dimension, self.n_components, n_samples)
+        self._rule = self._rule.for_data(neighbors.dimension(), self.n_components, n_samples)
+        self.repulsive_weight_ = self._rule.weight
         with stage("edges"):
             edges, weights, attraction = self._pairs(neighbors.pairs(), y, counted, random_state)
         self._counted = counted
         with stage("init"):
             start = self._starting_point(
-                X, neighbors, dimension, attraction, edges, weights, constraint, random_state
+                X, neighbors, attraction, edges, weights, constraint, random_state
             )
         self._store_fit(counted, neighbors, edges, weights)
         self._repulsive = self._repulsive_samples(counted.n_items, random_state)
@@ -465,9 +474,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 reason = f"no pair is within max_distance={self.max_distance}; increase it"
             raise ValueError(f"No two samples are neighbours: {reason}.")
 
-    def _starting_point(
-        self, X, neighbors, dimension, graph, edges, weights, constraint, random_state
-    ):
+    def _starting_point(self, X, neighbors, graph, edges, weights, constraint, random_state):
         n, rule = graph.shape[0], self._rule
         stiff = constraint.is_free and rule.repulsive is not None
         stiff = stiff and is_stiff(rule.repulsive, self.n_components)
@@ -481,11 +488,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 self.init,
                 rows,
                 neighbors,
-                dimension,
                 graph,
                 self.n_components,
                 sums_all=rule.sums_all,
                 spare_room=rule.sums_all or stiff,
+                is_nearly_flat=rule.is_nearly_flat,
                 n_threads=count_threads(self.n_jobs),
                 random_state=random_state,
             )
@@ -516,6 +523,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             device=device,
             n_jobs=self.n_jobs,
         )
+        from_paths = isinstance(self.init, str) and self.init in ("auto", "isomap")
+        if order is not None and rule.is_flat and from_paths:
+            start = at_best_size(start, problem.average_distortion)
         options = self._solver_options(
             self._fit_callbacks(X, lambda coordinates: {"embedding_": coordinates.astype(dtype)})
         )

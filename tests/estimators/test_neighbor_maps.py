@@ -7,11 +7,12 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs, make_swiss_roll
 from sklearn.manifold import trustworthiness
+from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier, kneighbors_graph
 
 from skmde import AnchoredMDE, Cauchy, Log1p, PreserveNeighbors
 from skmde.metrics import align, neighborhood_recall
-from skmde.preprocessing import connected_components
+from skmde.preprocessing import connected_components, nearest_neighbors
 
 RNG = np.random.default_rng(0)
 DIGITS, LABELS = load_digits(return_X_y=True)
@@ -83,14 +84,64 @@ def test_distortion_is_the_explicit_sum(digits):
         assert estimator.distortion_ == pytest.approx(found, rel=1e-3)
 
 
+def along_the_map(Y, along):
+    """Largest correlation of a component of the map with a position along a sheet."""
+    return np.abs(np.corrcoef(Y.T, along)[:2, 2]).max()
+
+
 def test_a_sheet_is_unrolled():
     X, along = make_swiss_roll(2000, noise=0.05, random_state=0)
     estimator = fit(X)
-    assert estimator.repulsive_weight_ < 0.02
-    Y = estimator.embedding_
-    main = np.abs(np.corrcoef(Y.T, along)[:2, 2]).max()
-    assert main > 0.95
-    assert neighborhood_recall(X, Y, n_neighbors=15) > 0.6
+    assert estimator.repulsive_weight_ == 0.05
+    assert along_the_map(estimator.embedding_, along) > 0.95
+    assert neighborhood_recall(X, estimator.embedding_, n_neighbors=15) > 0.79
+    distances = pairwise_distances(X)
+    found = fit(distances, metric="precomputed").embedding_
+    assert along_the_map(found, along) > 0.95
+
+
+def test_a_noisy_sheet_is_unrolled():
+    X, along = make_swiss_roll(5000, noise=0.5, random_state=0)
+    estimator = fit(X)
+    assert estimator.repulsive_weight_ == 1.0  # its dimension is above that of a sheet
+    assert along_the_map(estimator.embedding_, along) > 0.8
+    assert along_the_map(fit(X, init="pca").embedding_, along) < 0.6
+
+
+def body_with_limb(n=15_000):
+    """Points on a sphere and on a thin tube that is bent away from it."""
+    t, angle = RNG.random(n // 20), 2 * np.pi * RNG.random(n // 20)
+    tube = np.stack([0.06 * np.cos(angle), 0.06 * np.sin(angle), 0.97 + 2 * t], axis=1)
+    tube[:, 0] += t**2
+    body = RNG.standard_normal((n - len(tube), 3))
+    return np.concatenate([body / np.linalg.norm(body, axis=1, keepdims=True), tube])
+
+
+def longest_gap(X, Y):
+    """A long distance of neighbours in a map, relative to their median."""
+    indices, _, _ = nearest_neighbors(X, 15)
+    lengths = np.linalg.norm(Y[indices] - Y[:, None], axis=2)
+    return np.quantile(lengths, 0.999) / np.median(lengths)
+
+
+def test_a_closed_surface_and_its_thin_limb_stay_whole():
+    X = body_with_limb()
+    assert longest_gap(X, fit(X).embedding_) < 15
+    torn = fit(X, attractive_penalty=Log1p(2.0))
+    assert longest_gap(X, torn.embedding_) > 25
+
+
+def test_a_flat_start_has_the_size_of_its_solution():
+    X, _ = make_swiss_roll(1000, noise=0.05, random_state=0)
+    first, last = fit(X, max_iter=0), fit(X)
+    sizes = [np.sqrt(np.mean(each.embedding_**2)) for each in (first, last)]
+    assert sizes[0] == pytest.approx(sizes[1], rel=0.3)
+    # the size is that of least distortion, whatever the weight
+    for weight in (0.005, 0.5):
+        start = fit(X, max_iter=0, repulsive_weight=weight)
+        for factor in (0.5, 2.0):
+            other = fit(X, max_iter=0, repulsive_weight=weight, init=factor * start.embedding_)
+            assert other.distortion_ > start.distortion_
 
 
 def test_repulsive_weight_is_a_knob_for_tightness():

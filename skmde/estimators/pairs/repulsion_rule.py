@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from skmde.functions.base import Penalty
 from skmde.functions.logarithms import Log, Log1p
 from skmde.functions.powers import Cauchy
 from skmde.functions.registry import resolve_penalty
 from skmde.functions.repulsive import check_repulsive
+from skmde.functions.thresholds import Huber
 
-# Data whose dimension is that of the embedding keep their shape if repulsion is this weak. The
-# weight grows to 1 over this many further dimensions.
-_WEAKEST, _RAMP = 0.005, 0.6
+# Data whose intrinsic dimension exceeds that of the embedding by less than _FLAT fit into it. Noise
+# adds to the dimension of such data; up to _NOISY, path lengths still tell their shape.
+_FLAT, _NOISY = 0.5, 1.0
+_FLAT_WEIGHT = 0.05
 # Least total weight of the pairs of an item that repel, for each component. With less, the
 # attraction of neighbours draws few samples together to one point. More components need more,
 # because a neighbour graph of more dimensions is tied more closely.
@@ -27,28 +27,35 @@ _LEAST_TOTAL = 2.5
 
 
 class RepulsionRule(NamedTuple):
-    """The repulsion of a neighbour embedding, with all choices made but the weight.
+    """The repulsion of a neighbour embedding; `for_data` makes the choices that the data decide.
 
     Attributes
     ----------
     kind : {"all", "normalized", "sampled", "none"}
-    attractive : Penalty
+    attractive : Penalty or None
+        None leaves it to the data.
     repulsive : Penalty or None
         None for the kind "none".
     weight : float or None
-        Weight of a pair that repels; None leaves it to the data, see `weight_for`.
+        Weight of a pair that repels; None leaves it to the data.
     fraction : float
         Number of repulsive pairs for each attractive one, for the kind "sampled".
+    is_flat : bool
+        Whether the data are known to fit into the embedding.
+    is_nearly_flat : bool
+        Whether they are, or would be but for noise.
     """
 
     kind: str
-    attractive: Penalty
+    attractive: Penalty | None
     repulsive: Penalty | None
     weight: float | None
     fraction: float
+    is_flat: bool = False
+    is_nearly_flat: bool = False
 
     @property
-    def penalties(self) -> tuple[Penalty, Penalty | None]:
+    def penalties(self) -> tuple[Penalty | None, Penalty | None]:
         return self.attractive, self.repulsive
 
     @property
@@ -56,15 +63,31 @@ class RepulsionRule(NamedTuple):
         """Whether all pairs repel."""
         return self.kind in ("all", "normalized")
 
-    def weight_for(self, dimension: float, n_components: int, n_samples: int) -> float:
-        """The weight, for data of an intrinsic dimension."""
-        if self.weight is not None:
-            return self.weight
-        if self.kind != "all" or np.isnan(dimension):
-            return 1.0
-        excess = np.clip((dimension - n_components) / _RAMP, 0.0, 1.0)
-        weakest = min(1.0, max(_WEAKEST, _LEAST_TOTAL * n_components / n_samples))
-        return float(weakest ** (1.0 - excess))
+    def for_data(self, dimension: float, n_components: int, n_samples: int) -> RepulsionRule:
+        """The rule with all choices made, for data of an intrinsic dimension.
+
+        The attraction ``Log1p(2.0)`` fades with the distance. So repulsion can tear data apart,
+        which pays off if they do not fit into the embedding. Data that fit are to stay whole: the
+        pull of ``Huber(1.0)`` does not fade.
+
+        Parameters
+        ----------
+        dimension : float
+            NaN if it is unknown.
+        n_components, n_samples : int
+        """
+        excess = dimension - n_components
+        is_flat = self.kind == "all" and excess < _FLAT
+        attractive, weight = self.attractive, self.weight
+        if attractive is None:
+            attractive = Huber(1.0) if is_flat else Log1p(2.0)
+        if weight is None:
+            least = _LEAST_TOTAL * n_components / n_samples
+            weight = min(1.0, max(_FLAT_WEIGHT, least)) if is_flat else 1.0
+        nearly = self.sums_all and excess < _NOISY
+        return self._replace(
+            attractive=attractive, weight=weight, is_flat=is_flat, is_nearly_flat=nearly
+        )
 
 
 def repulsion_rule(
@@ -83,8 +106,8 @@ def repulsion_rule(
     ----------
     repulsion : {"auto", "all", "normalized", "sampled"}
     attractive, repulsive : str, Penalty, callable or None
-        "auto" chooses the penalties that belong to the kind of repulsion. None as the repulsive
-        penalty means that no pairs repel.
+        "auto" chooses the penalties that belong to the kind of repulsion and to the data. None as
+        the repulsive penalty means that no pairs repel.
     weight, fraction : float or None
     n_components : int
     fixes_unit : bool
@@ -115,10 +138,9 @@ def repulsion_rule(
     else:
         repel = given or (Cauchy() if sums_all else Log())
         check_repulsive(repel, kind)
-    if _is_auto(attractive):
-        attract: Penalty = Log1p(2.0) if sums_all else Log1p()
-    else:
-        attract = resolve_penalty(attractive)
+    attract = None if _is_auto(attractive) else resolve_penalty(attractive)
+    if attract is None and not sums_all:
+        attract = Log1p()
     if fraction is None:
         fraction = 0.5 if fixes_unit else 1.0
     return RepulsionRule(kind, attract, repel, weight, fraction)

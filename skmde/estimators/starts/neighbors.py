@@ -19,9 +19,8 @@ from skmde.core.spectral.laplacian import laplacian_embedding
 from skmde.estimators.samples.counted import entries
 from skmde.preprocessing.graphs.components import connected_components, pack_components
 
-# Data whose intrinsic dimension exceeds that of the embedding by less than this are unrolled.
-_FLAT = 0.5
 _LANDMARKS = 30
+_SIZES = 24  # steps of a factor of sqrt(2) that the size of a starting point may grow or shrink
 # Far items: at most this share of all, and this many times farther out than the median; the start
 # is computed anew at most so many times.
 _FEW, _FAR, _TRIALS = 0.03, 4.0, 3
@@ -33,12 +32,12 @@ def named_start(
     name,
     X,
     neighbors,
-    dimension,
     graph,
     n_components,
     *,
     sums_all,
     spare_room,
+    is_nearly_flat,
     n_threads,
     random_state,
 ):
@@ -50,8 +49,6 @@ def named_start(
     X : ndarray or sparse matrix, or None
         Rows of data; None for precomputed distances.
     neighbors : NeighborPairs
-    dimension : float
-        Intrinsic dimension of the data; NaN if it is unknown.
     graph : csr_array of shape (n_samples, n_samples)
         Weights of all attractive pairs.
     n_components : int
@@ -59,6 +56,8 @@ def named_start(
         Whether all pairs repel.
     spare_room : bool
         Whether a few far items may not squeeze the others.
+    is_nearly_flat : bool
+        Whether the data are known to fit into the embedding, but for noise.
     n_threads : int
         The result does not depend on it.
     random_state : RandomState
@@ -68,10 +67,9 @@ def named_start(
     X : ndarray of shape (n_samples, n_components), float32
     """
     if name == "auto":
-        name = "quadratic"
-        if X is not None and sums_all:
-            flat = dimension < n_components + _FLAT
-            name = "isomap" if flat else "pca"
+        name = "pca" if sums_all and X is not None else "quadratic"
+        if is_nearly_flat:
+            name = "isomap"
     if name == "random":
         return random_start(graph.shape[0], n_components, random_state)
     if name == "pca":
@@ -90,6 +88,29 @@ def named_start(
             return embed(part, n_components, n_threads)
 
     return without_far_items(start, graph) if spare_room else start(None)
+
+
+def at_best_size(start, distortion):
+    """The starting point at the size of least distortion, within a factor of sqrt(2).
+
+    A start of this size is near its solution if its shape is. From a smaller one, momentum would
+    expand loose parts of the map before the whole.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_samples, n_components), float32
+    distortion : callable
+        Takes a starting point and returns its average distortion.
+    """
+    best, least = start, distortion(start)
+    for factor in (np.float32(np.sqrt(2)), np.float32(np.sqrt(0.5))):
+        for _ in range(_SIZES):
+            trial = best * factor
+            value = distortion(trial)
+            if not value < least:
+                break
+            best, least = trial, value
+    return best
 
 
 def quadratic_start(graph, n_components, n_threads):

@@ -47,7 +47,7 @@ def rule(
     ],
 )
 def test_choices(arguments, kind, attractive, repulsive):
-    got = rule(**arguments)
+    got = rule(**arguments).for_data(9.0, 2, 900)
     assert got.kind == kind
     assert got.sums_all == (kind in ("all", "normalized"))
     for penalty, want in zip(got.penalties, (attractive, repulsive), strict=True):
@@ -84,21 +84,42 @@ def test_unknown_penalties():
         rule(attractive="nothing")
 
 
-def test_weight_grows_with_the_dimension_of_the_data():
-    weights = [rule().weight_for(d, 2, 2000) for d in np.linspace(1, 4, 31)]
-    assert (np.diff(weights) >= 0).all()
-    assert weights[0] == weights[10] == pytest.approx(0.005)  # dimension 1 and 2
-    assert weights[-1] == 1.0
-    assert rule().weight_for(2.3, 2, 2000) == pytest.approx(0.005**0.5)
-    assert rule(n_components=1).weight_for(1.0, 1, 2000) == pytest.approx(0.005)
-    assert rule().weight_for(np.nan, 2, 2000) == 1.0
-    for kind in ("normalized", "sampled"):
-        assert rule(kind).weight_for(1.0, 2, 2000) == 1.0
-    assert rule(weight=0.3).weight_for(1.0, 2, 2000) == 0.3
-    assert rule(weight=0.0).weight_for(9.0, 2, 2000) == 0.0
-
-
 def test_few_samples_repel_each_other_more_strongly():
-    weights = [rule().weight_for(2.0, 2, n) for n in (2, 5, 100, 500, 1000, 10_000)]
-    assert weights == pytest.approx([1.0, 1.0, 0.05, 0.01, 0.005, 0.005])
-    assert rule("all", n_components=10).weight_for(5.0, 10, 200) == pytest.approx(0.125)
+    weights = [rule().for_data(2.0, 2, n).weight for n in (2, 5, 50, 100, 1000)]
+    assert weights == pytest.approx([1.0, 1.0, 0.1, 0.05, 0.05])
+    ten = rule("all", n_components=10)
+    assert ten.for_data(5.0, 10, 200).weight == pytest.approx(0.125)
+
+
+def test_flat_data_get_an_attraction_that_does_not_fade_and_a_small_weight():
+    for m in (1, 2):
+        open_rule = rule(n_components=m)
+        flat, other = (open_rule.for_data(m + excess, m, 900) for excess in (0.49, 0.5))
+        assert isinstance(flat.attractive, penalties.Huber)
+        assert flat.attractive.get_params() == penalties.Huber(1.0).get_params()
+        assert flat.weight == 0.05
+        assert isinstance(other.attractive, penalties.Log1p)
+        assert other.weight == 1.0
+        assert (flat.is_flat, other.is_flat) == (True, False)
+    assert rule().for_data(np.nan, 2, 900).weight == 1.0
+
+
+def test_what_is_given_does_not_depend_on_the_data():
+    for dimension in (1.0, 9.0, np.nan):
+        assert rule(weight=0.3).for_data(dimension, 2, 900).weight == 0.3
+        assert rule(weight=0.0).for_data(dimension, 2, 900).weight == 0.0
+        cubic = rule(attractive="cubic").for_data(dimension, 2, 900).attractive
+        assert isinstance(cubic, penalties.Cubic)
+        for kind in ("normalized", "sampled"):
+            other = rule(kind).for_data(dimension, 2, 900)
+            assert other.weight == 1.0
+            assert isinstance(other.attractive, penalties.Log1p)
+            assert not other.is_flat
+
+
+def test_nearly_flat_data_are_those_with_a_little_noise():
+    kinds = ("all", "normalized", "sampled")
+    found = [rule(kind).for_data(2.99, 2, 900) for kind in kinds]
+    assert [each.is_nearly_flat for each in found] == [True, True, False]
+    for dimension in (3.0, np.nan):
+        assert not rule().for_data(dimension, 2, 900).is_nearly_flat
