@@ -22,7 +22,8 @@ _SMALL = 64  # features or samples up to which the result is exact
 _SPARE = 10
 _N_ITERATIONS = 12
 _MAX_ENTRIES = 1 << 22  # in the sample of rows from which the directions are computed
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS = 4096  # at most, and dense blocks have at most this many bytes in float64
+_BLOCK_BYTES = 1 << 22
 
 
 def principal_scores(X, n_components, rng):
@@ -46,10 +47,14 @@ def principal_scores(X, n_components, rng):
     Z = scaling.apply(_some_rows(X, rng), np.float64)
     mean = np.asarray(Z.mean(axis=0)).ravel()
     directions = _directions(Z, mean, n_components, rng)
+    del Z  # up to 34 MB
     scores = np.zeros((X.shape[0], n_components))
-    for start in range(0, X.shape[0], _BLOCK_ROWS):
-        block = scaling.apply(X[start : start + _BLOCK_ROWS], np.float64)
-        scores[start : start + _BLOCK_ROWS, : directions.shape[1]] = _times(block, mean, directions)
+    step = _BLOCK_ROWS
+    if not sp.issparse(X):
+        step = min(step, max(1, _BLOCK_BYTES // (8 * X.shape[1])))
+    for start in range(0, X.shape[0], step):
+        block = scaling.apply(X[start : start + step], np.float64)
+        scores[start : start + step, : directions.shape[1]] = _times(block, mean, directions)
     return fix_signs(scores)
 
 

@@ -505,11 +505,13 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     def _solve(self, start, edges, weights, constraint, X, device):
         """Solve the problem of the samples of nonzero weight and store the solution."""
         dtype, counted, rule = output_dtype(X), self._counted, self._rule
-        item_weights, order = counted.weights, None
+        item_weights, order, labels = counted.weights, None, None
         if rule.sums_all and constraint.is_free:
             order = CanonicalOrder(start, is_given=not isinstance(self.init, str))
             start, item_weights = order.start, order.rows(item_weights)
             edges, weights = order.edges(edges, weights)
+            # Before the solve, whose arrays would add to the memory that this needs.
+            labels = component_labels(edges[weights > 0], len(start)) if self.max_iter else None
         problem = MDE(
             counted.n_items,
             self.n_components,
@@ -539,11 +541,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         solution = problem.embed(start, **options).cpu().double()
         solution = problem.constraint.finish(solution).numpy()
         result = problem.result
-        if order is not None and self.max_iter > 0:
-            labels = component_labels(edges[weights > 0], len(solution))
-            if labels is not None:
-                solution = draw_together(solution, labels, _GAP)
-                problem.embed(solution.astype(np.float32), max_iter=0)
+        if labels is not None:
+            solution = draw_together(solution, labels, _GAP)
+            problem.embed(solution.astype(np.float32), max_iter=0)
         self.embedding_ = given_order(solution.astype(dtype))
         self.distortion_ = float(problem.value)
         self.residual_norm_ = float(problem.residual_norm)

@@ -16,7 +16,7 @@ from scipy.interpolate import BSpline
 from skmde import penalties
 from skmde.core.kernels.backend import CompiledBackend, TorchBackend
 from skmde.core.kernels.lattice import numba_loops
-from skmde.core.kernels.lattice.convolution import ACCURACIES
+from skmde.core.kernels.lattice.convolution import ACCURACIES, Lattice
 from skmde.core.kernels.lattice.layouts import Layouts
 from skmde.core.kernels.lattice.splines import WEIGHTS, own_polynomial
 from skmde.functions.registry import resolve_penalty
@@ -87,6 +87,43 @@ def test_energy_is_continuous_while_the_box_grows():
     values = [value for value, _ in steps]
     assert np.ptp(values) < 1e-12 * abs(values[0])
     assert abs(steps[0][1] - steps[2][1]).max() < 1e-9 * abs(steps[0][1]).max()
+
+
+def test_a_growing_embedding_keeps_the_transforms_of_two_sizes():
+    computed = []
+
+    def values(squares):
+        computed.append(squares.shape)
+        return -1 / (1 + squares)
+
+    lattice, charges = Lattice(values, ACCURACIES["fast"].grid(1.0)), np.ones(500)
+    small, middle, large = (scattered(500, extent) for extent in (10, 40, 160))
+
+    def energy(X):
+        return lattice.energy(X, charges, X.min(axis=0), X.max(axis=0))
+
+    first, gradient = energy(small)
+    for X in (middle, small, middle, large, middle, large):
+        energy(X)
+    assert len(computed) == 3
+    again, same = energy(small)
+    assert len(computed) == 4
+    assert again == first
+    np.testing.assert_array_equal(same, gradient)
+
+
+def test_groups_of_items_keep_the_transforms_of_all_their_sizes():
+    computed = []
+
+    def values(squares):
+        computed.append(squares.shape)
+        return -1 / (1 + squares)
+
+    lattice, charges = Lattice(values, ACCURACIES["fast"].grid(1.0)), np.ones(500)
+    for _ in range(3):
+        for extent in (10, 40, 160, 320):
+            lattice.local_energy(scattered(500, extent), charges)
+    assert len(computed) == 4
 
 
 @pytest.mark.parametrize("length", [1.0, 0.3, 7.7])

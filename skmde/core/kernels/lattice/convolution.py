@@ -49,6 +49,7 @@ from skmde.core.kernels.lattice.splines import own_polynomial, spline_transform
 
 _PIECES = 16
 _SMALL = 1 << 14  # entries; a transform of fewer entries is done in one piece
+_RECENT = 2  # transforms of p that are kept for the lattice of all items
 _LOOPS: dict[int, Any] = {2: numba_loops, 3: numba_loops_3d}
 
 
@@ -201,6 +202,23 @@ class Lattice:
         value : float
         gradient : array of shape (n, m), dtype of X
         """
+        sums = self._energy(X, charges, low, high)
+        # While the embedding grows, it leaves one size of lattice after another for good. Together
+        # their transforms would take more memory than all other arrays of a solve.
+        for size in list(self._transforms)[:-_RECENT]:
+            del self._transforms[size]
+        return sums
+
+    def local_energy(self, X: np.ndarray, charges: np.ndarray) -> tuple[float, np.ndarray]:
+        """The energy, and its gradient, of a group of items that may be far from the origin."""
+        X64 = X.astype(np.float64)
+        shift = np.floor(X64.min(axis=0) / self.spacing) * self.spacing
+        local = (X64 - shift).astype(self._dtype or X.dtype)
+        return self._energy(local, charges, local.min(axis=0), local.max(axis=0))
+
+    def _energy(
+        self, X: np.ndarray, charges: np.ndarray, low: np.ndarray, high: np.ndarray
+    ) -> tuple[float, np.ndarray]:
         U, charges, order, P, own, _ = self._solve(X, charges, low, high)
         G, n = np.empty_like(X), len(U)
         scale, loops = U.dtype.type(1 / self.spacing), _LOOPS[X.shape[1]]
@@ -212,13 +230,6 @@ class Lattice:
 
         pieces = even_pieces(0, n, min(_PIECES, -(-n // _SMALL)))
         return 0.5 * sum(run_pieces(read, pieces, self._n_threads)), G
-
-    def local_energy(self, X: np.ndarray, charges: np.ndarray) -> tuple[float, np.ndarray]:
-        """The energy, and its gradient, of a group of items that may be far from the origin."""
-        X64 = X.astype(np.float64)
-        shift = np.floor(X64.min(axis=0) / self.spacing) * self.spacing
-        local = (X64 - shift).astype(self._dtype or X.dtype)
-        return self.energy(local, charges, local.min(axis=0), local.max(axis=0))
 
     def potential(
         self, X: np.ndarray, charges: np.ndarray, low: np.ndarray, high: np.ndarray
@@ -322,7 +333,8 @@ class Lattice:
         It is real and even, so a cosine transform of one corner gives all of it. The second result
         is from `own_polynomial`.
         """
-        if halves not in self._transforms:
+        found = self._transforms.pop(halves, None)
+        if found is None:
             p = self._values(squared_distances(halves, self.spacing))
             H = scipy.fft.dctn(p, type=1, overwrite_x=True)
             for axis, m in enumerate(halves):
@@ -333,8 +345,9 @@ class Lattice:
             if 2 ** len(halves) * (kept + H.size) > self.grid.max_nodes:
                 self._transforms.clear()  # several are kept, for groups of items
             own = own_polynomial(near, self._degree).astype(dtype)
-            self._transforms[halves] = H.astype(dtype), own
-        return self._transforms[halves]
+            found = H.astype(dtype), own
+        self._transforms[halves] = found  # the last one used is the last of the dictionary
+        return found
 
 
 def squared_distances(halves: tuple[int, ...], spacing: float) -> np.ndarray:
