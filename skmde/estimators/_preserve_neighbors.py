@@ -108,7 +108,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         pairs, with a weight that adapts to the embedding as in t-SNE; the second term of the
         average distortion is then :math:`\rho W \log(-2 \sum_{i < j} p_r)`, where W is the sum of
         the weights of neighbours. "sampled": a random sample of pairs that are not neighbours.
-        "auto" means "all", but "sampled" for more than two components, for a standardized
+        "auto" means "all", but "sampled" for more than three components, for a standardized
         embedding, if `repulsive_fraction` is given, and for a repulsive penalty other than
         ``Cauchy``.
     repulsive_weight : float, default=None
