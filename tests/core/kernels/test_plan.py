@@ -54,14 +54,14 @@ CASES = {
 def lattices(monkeypatch):
     """Numbers of nodes of all lattices that are used."""
     seen = []
-    energy = Lattice.energy
+    energy = Lattice._energy
 
     def counting(self, X, charges, low, high):
         _, shape = self.grid.box(low, high)
         seen.append(np.prod(2 * np.array(shape)))
         return energy(self, X, charges, low, high)
 
-    monkeypatch.setattr(Lattice, "energy", counting)
+    monkeypatch.setattr(Lattice, "_energy", counting)
     return seen
 
 

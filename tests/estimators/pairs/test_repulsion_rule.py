@@ -32,7 +32,8 @@ def rule(
     [
         ({}, "all", penalties.Log1p(2.0), penalties.Cauchy()),
         ({"n_components": 1}, "all", penalties.Log1p(2.0), penalties.Cauchy()),
-        ({"n_components": 3}, "sampled", penalties.Log1p(), penalties.Log()),
+        ({"n_components": 3}, "all", penalties.Log1p(2.0), penalties.Cauchy()),
+        ({"n_components": 4}, "sampled", penalties.Log1p(), penalties.Log()),
         ({"fixes_unit": True}, "sampled", penalties.Log1p(), penalties.Log()),
         ({"fraction": 2.0}, "sampled", penalties.Log1p(), penalties.Log()),
         ({"repulsive": None}, "none", penalties.Log1p(), None),
@@ -41,7 +42,7 @@ def rule(
         ({"repulsive": "cauchy"}, "all", penalties.Log1p(2.0), penalties.Cauchy()),
         ({"attractive": "cubic"}, "all", penalties.Cubic(), penalties.Cauchy()),
         ({"repulsion": "all", "repulsive": "log"}, "all", penalties.Log1p(2.0), penalties.Log()),
-        ({"repulsion": "all", "n_components": 3}, "all", penalties.Log1p(2.0), penalties.Cauchy()),
+        ({"repulsion": "all", "n_components": 4}, "all", penalties.Log1p(2.0), penalties.Cauchy()),
         ({"repulsion": "normalized"}, "normalized", penalties.Log1p(2.0), penalties.Cauchy()),
         ({"repulsion": "sampled"}, "sampled", penalties.Log1p(), penalties.Log()),
     ],

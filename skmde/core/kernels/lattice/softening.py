@@ -38,13 +38,15 @@ class Softening:
     @classmethod
     def of(cls, penalty: Penalty, radius: float, order: int) -> Softening:
         """The soft part with a polynomial of degree `order` in d^2."""
-        u = torch.ones(1, dtype=torch.float64, requires_grad=True)  # d^2 / R^2
-        derivative = penalty.value(radius * u.sqrt())
-        coefficients, factor = [derivative.item()], 1.0
-        for k in range(1, order + 1):
-            (derivative,) = torch.autograd.grad(derivative, u, create_graph=True)
-            factor *= k
-            coefficients.append(derivative.item() / factor)
+        # A solver runs under no_grad or inference_mode.
+        with torch.inference_mode(False), torch.enable_grad():
+            u = torch.ones(1, dtype=torch.float64, device="cpu", requires_grad=True)  # d^2 / R^2
+            derivative = penalty.value(radius * u.sqrt())
+            coefficients, factor = [derivative.item()], 1.0
+            for k in range(1, order + 1):
+                (derivative,) = torch.autograd.grad(derivative, u, create_graph=True)
+                factor *= k
+                coefficients.append(derivative.item() / factor)
         return cls(radius, tuple(coefficients))
 
     def values(self, squares: Any, values_of: Callable[[Any], Any]) -> Any:
