@@ -35,6 +35,8 @@ from skmde.functions.base import Penalty
 
 # For fewer items, exact sums over all pairs are as fast as the lattice.
 _EXACT = 2500
+# Within the range of float32. Items so far apart that the slope is larger have no gradient left.
+_STEEPEST = 1e30
 
 
 def energy_sums(
@@ -130,4 +132,4 @@ class NormalizedRepulsion(RepulsiveTerm):
         return self.factor * math.log(2 * energy)
 
     def slope(self, energy: float) -> float:
-        return self.factor / energy if energy > 0 else math.nan
+        return min(self.factor / energy, _STEEPEST) if energy > 0 else math.nan
