@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from sklearn.utils import check_random_state
 
@@ -10,6 +11,8 @@ from skmde._utils.sklearn_compat import validate_data
 from skmde._utils.validation import check_magnitude, check_not_masked
 from skmde.estimators.base.atomic import AtomicFitMixin
 from skmde.preprocessing.graphs.adjacency import as_adjacency, is_networkx
+from skmde.preprocessing.neighbors.metrics.fitted import skips_missing
+from skmde.preprocessing.neighbors.metrics.parameters import refuse_parameters
 
 
 class InputMixin(AtomicFitMixin):
@@ -23,6 +26,7 @@ class InputMixin(AtomicFitMixin):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.positive_only = self._is_precomputed()
+        tags.input_tags.allow_nan = not self._is_precomputed() and skips_missing(self.metric)
         return tags
 
     def _metric_is(self, name):
@@ -30,6 +34,12 @@ class InputMixin(AtomicFitMixin):
 
     def _is_precomputed(self):
         return any(self._metric_is(metric) for metric in self._square_metrics)
+
+    def _finite_values(self):
+        """Which values of X must be finite, as `check_array` takes it."""
+        if self._is_precomputed():
+            return False  # an infinite distance marks an unconnected pair
+        return "allow-nan" if skips_missing(self.metric) else True
 
     def _random_state(self):
         """A RandomState; never numpy's global one."""
@@ -39,6 +49,8 @@ class InputMixin(AtomicFitMixin):
 
     def _checked_input(self, X):
         """Check X for `fit`; convert a networkx graph to a sparse matrix."""
+        if self._is_precomputed():
+            refuse_parameters(self.metric, self.metric_params)
         if self._is_neighbor_tables(X):
             X = checked_neighbor_tables(X)
             check_magnitude(X[1], "distances of neighbours")
@@ -109,8 +121,7 @@ class InputMixin(AtomicFitMixin):
                 accept_sparse=["csr", "csc", "coo"],
                 dtype="numeric",
                 ensure_min_samples=min_samples or (2 if reset else 1),
-                # an infinite distance marks an unconnected pair
-                ensure_all_finite=not self._is_precomputed(),
+                ensure_all_finite=self._finite_values(),
             )
         except ValueError as error:
             if reset or not self._is_precomputed() or "features, but" not in str(error):
@@ -132,6 +143,12 @@ def as_host_array(X):
         # numpy has no bfloat16
         return (X.float() if X.dtype == torch.bfloat16 else X).numpy()
     return X
+
+
+def has_missing(X):
+    """Whether rows contain NaN."""
+    values = X.data if sp.issparse(X) else X
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
 def checked_neighbor_tables(X):
