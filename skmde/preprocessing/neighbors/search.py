@@ -11,7 +11,8 @@ The search algorithms (`algorithm`):
   pairwise distances for all other metrics.
 - "faiss": inverted lists, for dense rows and metrics of Euclidean form, if faiss is installed. It
   finds about 97 % of the neighbours.
-- "pynndescent": nearest-neighbour descent, for any metric that pynndescent supports.
+- "pynndescent": nearest-neighbour descent, for any metric that pynndescent supports. It finds
+  about 99 % of the neighbours, and compiles for half a minute.
 - "torch": compares all pairs by matrix products on `device`.
 - "auto": "exact" where that is fast, else the fastest of the others.
 """
