@@ -315,10 +315,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples; for ``metric="precomputed"``, distances in one of the forms under `metric`.
-        y : array-like of shape (n_samples,), default=None
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Targets. They are used if `target_weight` is above 0, and ignored if it is 0. Floats
             that are not all integers are numeric targets; NaN marks unknown ones. All other values
-            are class labels of any type; -1, NaN or None marks unknown ones.
+            are class labels of any type; -1, NaN or None marks unknown ones. With several targets,
+            samples attract each other if all their targets are similar.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, divided by their mean. The weight of a pair is multiplied by the
             weights of its two samples; in `transform`, by the weight of the training sample.

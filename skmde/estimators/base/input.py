@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import torch
 from sklearn.utils import check_random_state
 
-from skmde._utils.sklearn_compat import validate_data
+from skmde._utils.sklearn_compat import check_array, validate_data
 from skmde._utils.validation import check_magnitude, check_not_masked
 from skmde.estimators.base.atomic import AtomicFitMixin
 from skmde.preprocessing.graphs.adjacency import as_adjacency, is_networkx
@@ -49,14 +49,18 @@ class InputMixin(AtomicFitMixin):
 
     def _checked_input(self, X):
         """Check X for `fit`; convert a networkx graph to a sparse matrix."""
+        parameters = dict(self.metric_params or {})
+        named = is_networkx(X) and self._metric_is("graph")
+        attribute = parameters.pop("weight", "weight") if named else "weight"
         if self._is_precomputed():
-            refuse_parameters(self.metric, self.metric_params)
+            refuse_parameters(self.metric, parameters)
         if self._is_neighbor_tables(X):
             X = checked_neighbor_tables(X)
             check_magnitude(X[1], "distances of neighbours")
             n = len(X[0])
         elif is_networkx(X) and self._is_precomputed() and not self._metric_is("precomputed"):
-            X, _ = as_adjacency(X, quantity="length" if self._metric_is("graph") else "weight")
+            quantity = "length" if self._metric_is("graph") else "weight"
+            X, _ = as_adjacency(X, quantity=quantity, attribute=attribute)
             n = X.shape[0]
             check_magnitude(X, "weights of the graph")
         else:
@@ -112,7 +116,13 @@ class InputMixin(AtomicFitMixin):
         Integers stay integers, because the neighbour search converts them to floats block by block.
         """
         check_not_masked(X, "X", "fill them or leave their rows out")
-        X = as_host_array(X)
+        X, finite = as_host_array(X), self._finite_values()
+        if reset and self._is_precomputed() and getattr(X, "ndim", 2) == 1:
+            raise ValueError(
+                f"With metric={self.metric!r} X must be a square matrix, but X has 1 dimension. "
+                "Reshape your data: if it is the result of scipy.spatial.distance.pdist, pass "
+                "scipy.spatial.distance.squareform(X)."
+            )
         try:
             X = validate_data(
                 self,
@@ -121,7 +131,7 @@ class InputMixin(AtomicFitMixin):
                 accept_sparse=["csr", "csc", "coo"],
                 dtype="numeric",
                 ensure_min_samples=min_samples or (2 if reset else 1),
-                ensure_all_finite=self._finite_values(),
+                ensure_all_finite=finite,
             )
         except ValueError as error:
             if reset or not self._is_precomputed() or "features, but" not in str(error):
@@ -131,7 +141,7 @@ class InputMixin(AtomicFitMixin):
                 "samples, inf where there is none."
             ) from None
         if X.dtype.kind not in "fiub":
-            raise ValueError(f"X must hold numbers; got dtype {X.dtype}. Convert it first.")
+            X = _as_numbers(X, finite)
         check_magnitude(X, "X", small=reset)
         return X
 
@@ -143,6 +153,19 @@ def as_host_array(X):
         # numpy has no bfloat16
         return (X.float() if X.dtype == torch.bfloat16 else X).numpy()
     return X
+
+
+def _as_numbers(X, finite):
+    """Objects, dates and durations as float64, if they are numbers for scikit-learn, too."""
+    try:
+        if X.dtype.kind in "mM" and np.isnat(X).any():
+            raise ValueError("there are missing times")
+        numbers = X.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"X must hold numbers; got dtype {X.dtype} ({error}). Convert it first."
+        ) from error
+    return check_array(numbers, accept_sparse=True, ensure_all_finite=finite)
 
 
 def has_missing(X):
