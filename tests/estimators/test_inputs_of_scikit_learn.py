@@ -13,6 +13,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from skmde import PreserveDistances, PreserveNeighbors, QuadraticMDE
 from skmde.estimators.samples.supervision import target_pairs
+from skmde.preprocessing import shortest_paths
 from skmde.preprocessing.graphs.adjacency import as_adjacency
 from skmde.preprocessing.neighbors.precomputed import precomputed_neighbors
 
@@ -150,6 +151,21 @@ def test_backends_of_joblib(backend):
     expected = estimator.fit_transform(X)
     with joblib.parallel_config(backend=backend, n_jobs=2):
         np.testing.assert_array_equal(estimator.fit_transform(X), expected)
+
+
+@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
+def test_paths_by_backends_of_joblib(backend, monkeypatch):
+    """That of processes does not return its results one by one."""
+    monkeypatch.setattr("skmde.preprocessing.graphs.shortest_paths._CHUNK", 20)
+    graph = sp.csr_array(np.where(D < 1.5, D, 0.0))
+    expected = shortest_paths(graph)
+    some = shortest_paths(graph, max_pairs=150, random_state=0)
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        found = shortest_paths(graph)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
+        found = shortest_paths(graph, max_pairs=150, random_state=0)
+        np.testing.assert_array_equal(found[1], some[1])
 
 
 def test_several_targets_are_all_kept():
