@@ -73,7 +73,7 @@ def test_negative_rounding_errors_of_edges_are_zero():
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=names)
 def test_condensed_distances_get_advice(estimator):
-    with pytest.raises(ValueError, match=r"1 dimension.*distance\.squareform\(X\)"):
+    with pytest.raises(ValueError, match=r"1D array.*distance\.squareform\(X\)"):
         estimator.fit(pdist(X))
 
 
@@ -122,8 +122,6 @@ def frames():
     yield whole.astype("category"), numbers
     yield whole.astype(str), numbers
     yield whole.astype(object), numbers
-    seconds = pd.DataFrame({name: pd.to_timedelta(whole[name], unit="s") for name in whole})
-    yield seconds, seconds.to_numpy().astype(float)
 
 
 def test_frames_are_read_as_their_numbers():
@@ -138,10 +136,10 @@ def test_frames_are_read_as_their_numbers():
             )
 
 
-def test_missing_times_and_complex_numbers_are_refused():
-    times = pd.DataFrame({"a": pd.to_timedelta([*range(9), None], unit="s")})
+def test_durations_and_complex_numbers_are_refused():
+    times = pd.DataFrame({"a": pd.to_timedelta(range(9), unit="s")})
     for bad in (times, X * 1j):
-        with pytest.raises(ValueError, match=r"missing times|Complex"):
+        with pytest.raises(ValueError, match=r"must hold numbers.* no unit|Complex"):
             PreserveNeighbors().fit(bad)
 
 

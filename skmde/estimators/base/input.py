@@ -119,8 +119,8 @@ class InputMixin(AtomicFitMixin):
         X, finite = as_host_array(X), self._finite_values()
         if reset and self._is_precomputed() and getattr(X, "ndim", 2) == 1:
             raise ValueError(
-                f"With metric={self.metric!r} X must be a square matrix, but X has 1 dimension. "
-                "Reshape your data: if it is the result of scipy.spatial.distance.pdist, pass "
+                f"Expected 2D array, got 1D array instead: with metric={self.metric!r} X must be a "
+                "square matrix. If it is the result of scipy.spatial.distance.pdist, pass "
                 "scipy.spatial.distance.squareform(X)."
             )
         try:
@@ -156,16 +156,16 @@ def as_host_array(X):
 
 
 def _as_numbers(X, finite):
-    """Objects, dates and durations as float64, if they are numbers for scikit-learn, too."""
+    """Objects as float64, if they are numbers, such as decimals."""
     try:
-        if X.dtype.kind in "mM" and np.isnat(X).any():
-            raise ValueError("there are missing times")
+        if X.dtype.kind != "O":
+            raise TypeError("dates, durations and text have no unit")
         numbers = X.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"X must hold numbers; got dtype {X.dtype} ({error}). Convert it first."
         ) from error
-    return check_array(numbers, accept_sparse=True, ensure_all_finite=finite)
+    return check_array(numbers, ensure_all_finite=finite)
 
 
 def has_missing(X):
