@@ -52,6 +52,8 @@ _CLASSES = {
     "preprocessing.neighbors.directions": "SearchWithZeroRows",
     "preprocessing.neighbors.index": "NeighborIndex",
     "preprocessing.neighbors.joint_index": "JointIndex",
+    "preprocessing.neighbors.metrics.fitted": "FittedMetric",
+    "preprocessing.neighbors.metrics.linear": "LinearMap",
     "preprocessing.neighbors.spaces": "AngularSpace MetricSpace VectorSpace",
     "preprocessing.neighbors.tables": "NeighborTables",
     "preprocessing.pairs.distances": "MetricDistances",

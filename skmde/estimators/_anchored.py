@@ -93,7 +93,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         at least 0, or a networkx graph with weights. "graph", only with a `loss`: X is a graph of
         edge lengths, and the original distances are the lengths of shortest paths.
     metric_params : dict, default=None
-        Additional parameters of the metric.
+        Additional parameters of the metric. For a networkx graph under "graph", "weight" is the
+        name of the edge attribute that holds the lengths.
     max_distance : float, default=None
         Samples farther apart than this do not form a pair.
     neighbors_algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"

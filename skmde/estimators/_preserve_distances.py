@@ -79,7 +79,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         whose edge attribute "weight" is the length (1 if missing). The original distances are the
         lengths of shortest paths.
     metric_params : dict, default=None
-        Additional parameters of the metric.
+        Additional parameters of the metric. For a networkx graph under "graph", "weight" is the
+        name of the edge attribute that holds the lengths.
     n_neighbors : int, default=None
         If given, the original distances are the lengths of shortest paths in the graph of this many
         nearest neighbours, as in Isomap.

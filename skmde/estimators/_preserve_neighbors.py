@@ -28,7 +28,7 @@ from skmde.core.stiff_repulsion import balancing_scale, is_stiff
 from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
-from skmde.estimators.base.input import as_host_array, as_output, output_dtype
+from skmde.estimators.base.input import as_host_array, as_output, has_missing, output_dtype
 from skmde.estimators.base.neighbor_scores import NeighborScoresMixin
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import (
@@ -148,10 +148,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         Starting point. "quadratic" is the spectral embedding of the neighbour graph; "pca" keeps
         the large distances of the data, and "isomap" the path lengths in the neighbour graph.
         "auto" means "isomap" for data whose intrinsic dimension is less than ``n_components + 1``,
-        else "pca", or "quadratic" for precomputed distances; it means "quadratic" if repulsive
-        pairs are sampled or there are none. An array has shape (n_samples, n_components). For a
-        centered or standardized embedding the mean of the array is subtracted; if its root mean
-        square is then below 1e-4 or above 1e4, where penalties are flat, it is scaled to 1.
+        else "pca", or "quadratic" for precomputed distances and for rows with NaN; it means
+        "quadratic" if repulsive pairs are sampled or there are none. An array has shape
+        (n_samples, n_components). For a centered or standardized embedding the mean of the array
+        is subtracted; if its root mean square is then below 1e-4 or above 1e4, where penalties are
+        flat, it is scaled to 1.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-5
@@ -314,10 +315,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples; for ``metric="precomputed"``, distances in one of the forms under `metric`.
-        y : array-like of shape (n_samples,), default=None
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Targets. They are used if `target_weight` is above 0, and ignored if it is 0. Floats
             that are not all integers are numeric targets; NaN marks unknown ones. All other values
-            are class labels of any type; -1, NaN or None marks unknown ones.
+            are class labels of any type; -1, NaN or None marks unknown ones. With several targets,
+            samples attract each other if all their targets are similar.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, divided by their mean. The weight of a pair is multiplied by the
             weights of its two samples; in `transform`, by the weight of the training sample.
@@ -483,7 +485,12 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             movable = not constraint.fixes_position
             start = given_start(init, n, self.n_components, movable=movable)
         else:
-            rows = None if self._is_precomputed() else X
+            rows = None if self._is_precomputed() or has_missing(X) else X
+            if rows is None and self.init == "pca":
+                raise ValueError(
+                    "init='pca' needs rows without missing values, but X has NaN; use "
+                    "init='quadratic', 'isomap', 'random' or an array."
+                )
             start = named_start(
                 self.init,
                 rows,

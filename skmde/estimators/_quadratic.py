@@ -405,6 +405,12 @@ class QuadraticMDE(BaseEmbedding):
         self._check_size(n, Centered())  # not Standardized: columns without an eigenvalue are zero
         return X, n
 
+    def _finite_values(self):
+        method = METHODS.get(self.weights)
+        return (
+            True if method is not None and method.computes_with_rows else super()._finite_values()
+        )
+
     def _is_neighbor_tables(self, X):
         enough = METHODS[self.weights].takes_neighbors
         return enough and self._is_precomputed() and isinstance(X, tuple)

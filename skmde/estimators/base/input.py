@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from sklearn.utils import check_random_state
 
-from skmde._utils.sklearn_compat import validate_data
+from skmde._utils.sklearn_compat import check_array, validate_data
 from skmde._utils.validation import check_magnitude, check_not_masked
 from skmde.estimators.base.atomic import AtomicFitMixin
 from skmde.preprocessing.graphs.adjacency import as_adjacency, is_networkx
+from skmde.preprocessing.neighbors.metrics.fitted import skips_missing
+from skmde.preprocessing.neighbors.metrics.parameters import refuse_parameters
 
 
 class InputMixin(AtomicFitMixin):
@@ -23,6 +26,7 @@ class InputMixin(AtomicFitMixin):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.positive_only = self._is_precomputed()
+        tags.input_tags.allow_nan = not self._is_precomputed() and skips_missing(self.metric)
         return tags
 
     def _metric_is(self, name):
@@ -30,6 +34,12 @@ class InputMixin(AtomicFitMixin):
 
     def _is_precomputed(self):
         return any(self._metric_is(metric) for metric in self._square_metrics)
+
+    def _finite_values(self):
+        """Which values of X must be finite, as `check_array` takes it."""
+        if self._is_precomputed():
+            return False  # an infinite distance marks an unconnected pair
+        return "allow-nan" if skips_missing(self.metric) else True
 
     def _random_state(self):
         """A RandomState; never numpy's global one."""
@@ -39,12 +49,18 @@ class InputMixin(AtomicFitMixin):
 
     def _checked_input(self, X):
         """Check X for `fit`; convert a networkx graph to a sparse matrix."""
+        parameters = dict(self.metric_params or {})
+        named = is_networkx(X) and self._metric_is("graph")
+        attribute = parameters.pop("weight", "weight") if named else "weight"
+        if self._is_precomputed():
+            refuse_parameters(self.metric, parameters)
         if self._is_neighbor_tables(X):
             X = checked_neighbor_tables(X)
             check_magnitude(X[1], "distances of neighbours")
             n = len(X[0])
         elif is_networkx(X) and self._is_precomputed() and not self._metric_is("precomputed"):
-            X, _ = as_adjacency(X, quantity="length" if self._metric_is("graph") else "weight")
+            quantity = "length" if self._metric_is("graph") else "weight"
+            X, _ = as_adjacency(X, quantity=quantity, attribute=attribute)
             n = X.shape[0]
             check_magnitude(X, "weights of the graph")
         else:
@@ -100,7 +116,13 @@ class InputMixin(AtomicFitMixin):
         Integers stay integers, because the neighbour search converts them to floats block by block.
         """
         check_not_masked(X, "X", "fill them or leave their rows out")
-        X = as_host_array(X)
+        X, finite = as_host_array(X), self._finite_values()
+        if reset and self._is_precomputed() and getattr(X, "ndim", 2) == 1:
+            raise ValueError(
+                f"Expected 2D array, got 1D array instead: with metric={self.metric!r} X must be a "
+                "square matrix. If it is the result of scipy.spatial.distance.pdist, pass "
+                "scipy.spatial.distance.squareform(X)."
+            )
         try:
             X = validate_data(
                 self,
@@ -109,8 +131,7 @@ class InputMixin(AtomicFitMixin):
                 accept_sparse=["csr", "csc", "coo"],
                 dtype="numeric",
                 ensure_min_samples=min_samples or (2 if reset else 1),
-                # an infinite distance marks an unconnected pair
-                ensure_all_finite=not self._is_precomputed(),
+                ensure_all_finite=finite,
             )
         except ValueError as error:
             if reset or not self._is_precomputed() or "features, but" not in str(error):
@@ -120,7 +141,7 @@ class InputMixin(AtomicFitMixin):
                 "samples, inf where there is none."
             ) from None
         if X.dtype.kind not in "fiub":
-            raise ValueError(f"X must hold numbers; got dtype {X.dtype}. Convert it first.")
+            X = _as_numbers(X, finite)
         check_magnitude(X, "X", small=reset)
         return X
 
@@ -132,6 +153,25 @@ def as_host_array(X):
         # numpy has no bfloat16
         return (X.float() if X.dtype == torch.bfloat16 else X).numpy()
     return X
+
+
+def _as_numbers(X, finite):
+    """Objects as float64, if they are numbers, such as decimals."""
+    try:
+        if X.dtype.kind != "O":
+            raise TypeError("dates, durations and text have no unit")
+        numbers = X.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"X must hold numbers; got dtype {X.dtype} ({error}). Convert it first."
+        ) from error
+    return check_array(numbers, ensure_all_finite=finite)
+
+
+def has_missing(X):
+    """Whether rows contain NaN."""
+    values = X.data if sp.issparse(X) else X
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
 def checked_neighbor_tables(X):

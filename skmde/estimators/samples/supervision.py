@@ -13,6 +13,7 @@ from sklearn.utils import column_or_1d
 from skmde._utils.warn import warn
 from skmde.estimators.samples.labels import known_labels
 from skmde.estimators.samples.targets import dense_argument, is_missing, target_array
+from skmde.preprocessing.neighbors.search import nearest_neighbors
 from skmde.preprocessing.pairs.sampling import deduplicate_edges, sample_dissimilar, sample_edges
 
 
@@ -21,10 +22,11 @@ def target_pairs(y, n_samples, n_partners, fraction, rng):
 
     Parameters
     ----------
-    y : array-like of shape (n_samples,)
-        Targets. If any is a number that is not an integer, they are numbers, with NaN for unknown
-        targets. Otherwise they are classes, as for
-        :func:`~skmde.estimators.samples.labels.known_labels`.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Targets. With several, samples are similar if all their targets are: numbers are compared
+        in units of their standard deviations, and two classes differ by one unit. If any target
+        is a number that is not an integer, all are numbers, with NaN for unknown ones. Otherwise
+        they are classes, as for :func:`~skmde.estimators.samples.labels.known_labels`.
     n_samples : int
     n_partners : int
         Similar samples for each sample: random ones of its class, or the nearest in y.
@@ -42,12 +44,12 @@ def target_pairs(y, n_samples, n_partners, fraction, rng):
     ValueError
         If y does not hold one target for each sample, or no target is known.
     """
+    columns = target_array(y)
+    if columns.ndim == 2 and columns.shape[1] > 1:
+        return _of_several_targets(columns, n_samples, n_partners, fraction, rng)
     numbers = _as_numbers(y)
     if numbers is None:
-        with warnings.catch_warnings():
-            # that warning is for classifiers
-            warnings.filterwarnings("ignore", "The number of unique classes")
-            known, classes = known_labels(y, n_samples)
+        known, classes = _known_classes(y, n_samples)
         names, groups = np.unique(classes, return_inverse=True)
         if len(names) > max(10, len(known) / 2):
             warn(
@@ -63,6 +65,51 @@ def target_pairs(y, n_samples, n_partners, fraction, rng):
         alike = _nearest_in_order(numbers[known], n_partners)
         differing = sample_dissimilar(len(known), round(fraction * len(alike)), alike, rng)
     return known[alike].astype(np.int32), known[differing].astype(np.int32)
+
+
+def _of_several_targets(columns, n_samples, n_partners, fraction, rng):
+    """The same for several targets; only samples with all of them known have pairs."""
+    _check_length(columns, n_samples, "y")
+    is_known, parts, all_classes = np.ones(n_samples, bool), [], True
+    for column in columns.T:
+        numbers = _as_numbers(column)
+        if numbers is None:
+            known, classes = _known_classes(column, n_samples)
+            codes = np.full(n_samples, -1)
+            codes[known] = np.unique(classes, return_inverse=True)[1]
+            is_known &= codes >= 0
+            parts.append(np.sqrt(0.5) * (codes[:, None] == np.arange(codes.max() + 1)))
+        else:
+            is_known &= ~np.isnan(numbers)
+            parts.append(numbers[:, None] / (np.nanstd(numbers) or 1.0))
+            all_classes = False
+    known = np.flatnonzero(is_known)
+    if len(known) < 2:
+        raise ValueError(
+            f"All targets are known for {len(known)} of the {n_samples} samples, but at least 2 "
+            "are needed. Pass fewer targets, or fill in the unknown ones."
+        )
+    rows = np.hstack(parts)[known]
+    if all_classes:
+        groups = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+        alike = _within_groups(groups, n_partners, rng)
+        wanted = fraction * max(len(alike), n_partners * len(known) / 2)
+        differing = _between_groups(groups, wanted, rng)
+    else:
+        k = min(max(1, n_partners // 2), len(known) - 1)
+        indices, _, _ = nearest_neighbors(rows, k, algorithm="exact")
+        alike = deduplicate_edges(
+            np.stack([np.repeat(np.arange(len(known)), k), indices.ravel()], axis=1)
+        )
+        differing = sample_dissimilar(len(known), round(fraction * len(alike)), alike, rng)
+    return known[alike].astype(np.int32), known[differing].astype(np.int32)
+
+
+def _known_classes(y, n_samples):
+    with warnings.catch_warnings():
+        # that warning is for classifiers
+        warnings.filterwarnings("ignore", "The number of unique classes")
+        return known_labels(y, n_samples)
 
 
 def with_targets(edges, weights, graph, alike, differing, target_weight):

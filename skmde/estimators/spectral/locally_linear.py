@@ -23,6 +23,7 @@ from skmde.estimators.spectral.laplacian import (
     standardized_columns,
 )
 from skmde.preprocessing.graphs.components import connected_components
+from skmde.preprocessing.neighbors.index import as_searched
 from skmde.preprocessing.neighbors.known_rows import with_twins
 
 _RIDGE = 1e-3  # of the trace of the local Gram matrix, as in scikit-learn
@@ -116,7 +117,8 @@ class Reconstruction:
     def place(self, X, embedding):
         """Coordinates of unseen rows."""
         indices, _, twin = self._neighbors.of_unseen(X)
-        weights = self._weights(self._scaling.apply(X, np.float64), indices)
+        rows = as_searched(X, dense=not sp.issparse(self._rows))
+        weights = self._weights(self._scaling.apply(rows, np.float64), indices)
         # rows without neighbours stay at the mean, 0
         coordinates = np.zeros((len(indices), embedding.shape[1]))
         for column in range(indices.shape[1]):

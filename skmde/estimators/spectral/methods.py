@@ -42,12 +42,15 @@ class Method(NamedTuple):
         Whether ``metric="precomputed"`` is supported.
     takes_neighbors : bool, default=False
         Whether precomputed distances may be a sparse graph or a pair of neighbour tables.
+    computes_with_rows : bool, default=False
+        Whether more than the distances of the rows is used, so that no entry may be missing.
     """
 
     build: Callable[[Any, Any], Any]
     is_gram: bool = False
     takes_distances: bool = False
     takes_neighbors: bool = False
+    computes_with_rows: bool = False
 
 
 def _laplacian(X, parameters, normalized=False):
@@ -122,9 +125,9 @@ METHODS: dict[str, Method] = {
     "normalized_laplacian": Method(
         partial(_laplacian, normalized=True), takes_distances=True, takes_neighbors=True
     ),
-    "pca": Method(_pca, is_gram=True),
-    "kernel_pca": Method(_kernel_pca, is_gram=True),
-    "lle": Method(_locally_linear),
+    "pca": Method(_pca, is_gram=True, computes_with_rows=True),
+    "kernel_pca": Method(_kernel_pca, is_gram=True, computes_with_rows=True),
+    "lle": Method(_locally_linear, computes_with_rows=True),
     "classical_mds": Method(_classical_mds, is_gram=True, takes_distances=True),
     "isomap": Method(_isomap, is_gram=True, takes_distances=True, takes_neighbors=True),
     "mvu": Method(_unfolding, is_gram=True),

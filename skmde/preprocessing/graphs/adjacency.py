@@ -7,8 +7,8 @@ Three forms are accepted: a sparse matrix of any format, a dense matrix, and a n
   are no edges, since these formats pad with zeros. Duplicate entries are added, as everywhere in
   scipy.
 - Dense: the entries that are neither zero nor infinite.
-- networkx: the graph's edges. An edge without a "weight" has length 1. Of parallel edges, the
-  shortest counts.
+- networkx: the graph's edges. An edge without a "weight" (or another named attribute) has length
+  1. Of parallel edges, the shortest counts.
 
 If the numbers are weights, infinity is an error: only an infinite length means that there is no
 edge.
@@ -19,17 +19,21 @@ object is not modified.
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.symmetry import warn_of_asymmetry
+from skmde._utils.warn import warn
 
 __all__ = ["as_adjacency", "is_networkx", "is_unweighted", "with_further_rows"]
 
 _PADDED = ("bsr", "dia")
+_ROUNDING = 1e-6  # relative to the longest edge: smaller negative lengths are rounding errors of 0
 
 
-def as_adjacency(graph, *, quantity="length"):
+def as_adjacency(graph, *, quantity="length", attribute="weight"):
     """The symmetric adjacency matrix of a graph.
 
     Parameters
@@ -38,6 +42,8 @@ def as_adjacency(graph, *, quantity="length"):
         See the module's documentation.
     quantity : str, default="length"
         Meaning of the numbers on the edges: "length", "distance" or "weight".
+    attribute : str, default="weight"
+        The attribute of a networkx graph's edges that holds the numbers.
 
     Returns
     -------
@@ -55,11 +61,12 @@ def as_adjacency(graph, *, quantity="length"):
     Warns
     -----
     UserWarning
-        If the two directions of an edge differ; their average is used.
+        If the two directions of an edge differ; their average is used. If no edge of a networkx
+        graph has the attribute, but all have another one that is a number.
     """
     names = None
     if is_networkx(graph):
-        names, triple = _from_networkx(graph, quantity)
+        names, triple = _from_networkx(graph, quantity, attribute)
         n = len(names)
     elif sp.issparse(graph):
         n, triple = _checked_size(graph.shape), _from_sparse(graph, quantity)
@@ -71,6 +78,9 @@ def as_adjacency(graph, *, quantity="length"):
     if quantity != "weight":
         kept &= values != np.inf
     rows, columns, values = rows[kept], columns[kept], values[kept]
+    if quantity != "weight" and len(values):
+        rounding = (values < 0) & (values >= -_ROUNDING * values.max())
+        values = np.where(rounding, 0.0, values)
     _check_values(rows, columns, values, quantity, names)
     low, high, values = _one_direction(n, rows, columns, values, quantity)
     both = (np.concatenate([low, high]), np.concatenate([high, low]))
@@ -152,10 +162,13 @@ def _from_dense(matrix, quantity):
     return rows, columns, _as_real(matrix[rows, columns], quantity)
 
 
-def _from_networkx(graph, quantity):
+def _from_networkx(graph, quantity, attribute):
     names = list(graph.nodes)
     number = {name: k for k, name in enumerate(names)}
-    edges = list(graph.edges(data="weight", default=1))
+    edges = list(graph.edges(data=attribute, default=None))
+    if edges and all(edge[2] is None for edge in edges):
+        _check_attribute(graph, quantity, attribute)
+    edges = [(*edge[:2], 1 if edge[2] is None else edge[2]) for edge in edges]
     rows = np.array([number[edge[0]] for edge in edges], np.int64)
     columns = np.array([number[edge[1]] for edge in edges], np.int64)
     values = _as_real(np.array([edge[2] for edge in edges]), quantity)
@@ -165,6 +178,27 @@ def _from_networkx(graph, quantity):
         codes, values = _merged(rows * len(names) + columns, values, np.minimum)
         rows, columns = codes // len(names), codes % len(names)
     return names, (rows, columns, values)
+
+
+def _check_attribute(graph, quantity, attribute):
+    """Raise an error or warn if no edge has the attribute."""
+    shared = None
+    for *_, data in graph.edges(data=True):
+        numbers = {key for key, value in data.items() if isinstance(value, Real)}
+        shared = numbers if shared is None else shared & numbers
+    others = ", ".join(repr(key) for key in sorted(shared or (), key=str))
+    if attribute != "weight":
+        raise ValueError(
+            f"No edge of the graph has the attribute {attribute!r}."
+            + (f" All edges have {others}." if others else " The edges have no numbers.")
+        )
+    if others:
+        name = min(shared, key=str)
+        warn(
+            f"The edges of the graph have no 'weight', so each counts as {quantity} 1; they have "
+            f"{others}. To use it, pass networkx.to_scipy_sparse_array(X, weight={name!r}), or "
+            f"with metric='graph' metric_params={{'weight': {name!r}}}."
+        )
 
 
 def _as_real(values, quantity):

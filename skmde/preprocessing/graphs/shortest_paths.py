@@ -290,7 +290,11 @@ class _Dijkstra:
         """Yield each chunk with its result, in the order of the chunks."""
         shared = min(effective_n_jobs(self._n_jobs), len(chunks)) > 1
         n_jobs = self._n_jobs if shared else 1
-        results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+        try:
+            parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+        except ValueError:  # some backends return all results at once
+            parallel = Parallel(n_jobs=n_jobs)
+        results = parallel(tasks)
         with _progress(self._verbose, sum(map(len, chunks))) as advance:
             for sources, result in zip(chunks, results, strict=True):
                 yield sources, result

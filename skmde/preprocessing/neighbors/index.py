@@ -12,11 +12,15 @@ from skmde._utils.sklearn_compat import check_array
 from skmde.preprocessing.neighbors.backends.faiss import is_installed
 from skmde.preprocessing.neighbors.backends.table import SEARCHES, SearchOptions
 from skmde.preprocessing.neighbors.directions import SearchWithZeroRows
-from skmde.preprocessing.neighbors.metrics import (
+from skmde.preprocessing.neighbors.metrics.fitted import (
+    FittedMetric,
+    largest_distance,
+    skips_missing,
+)
+from skmde.preprocessing.neighbors.metrics.names import (
+    agrees_with_pynndescent,
     check_metric,
-    euclidean_form,
     is_angular,
-    known_to_pynndescent,
     known_to_sklearn,
 )
 from skmde.preprocessing.neighbors.radius import within_radius
@@ -38,14 +42,22 @@ _CHEAP_CALLABLE = 5e6
 _SMALL_DENSE = 1 << 25
 
 
-def check_rows(X):
-    """`X` as a finite numeric array of rows, dense or CSR."""
-    return check_array(X, accept_sparse="csr", dtype="numeric")
+def check_rows(X, metric="euclidean"):
+    """`X` as a numeric array of rows, dense or CSR; finite, unless the metric skips NaN."""
+    finite = "allow-nan" if skips_missing(metric) else True
+    return check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=finite)
 
 
 def few_cells(X):
     """Whether a sparse matrix is so small that searching it as a dense array is faster."""
     return X.shape[0] * X.shape[1] <= _SMALL_DENSE
+
+
+def as_searched(X, dense):
+    """`X` as a dense array or as a sparse one."""
+    if dense:
+        return X.toarray() if sp.issparse(X) else X
+    return X if sp.issparse(X) else sp.csr_array(X)
 
 
 class NeighborIndex:
@@ -123,12 +135,13 @@ class NeighborIndex:
         -------
         self : NeighborIndex
         """
-        X = check_rows(X)
+        check_metric(self.metric)
+        X = check_rows(X, self.metric)
         self.n_samples_, self.n_features_ = X.shape
         self._dense = not sp.issparse(X) or few_cells(X)
-        check_metric(self.metric, not self._dense)
-        self._form = euclidean_form(self.metric, self.metric_params)
         X = self._as_rows(X)
+        self._metric = FittedMetric(self.metric, self.metric_params, X)
+        X = self._metric.rows(X)
         self.algorithm_ = self._choose(X)
         seed = int(private_generator(self.random_state).integers(np.iinfo(np.int32).max))
         self._space = self._make_space(X)
@@ -164,7 +177,7 @@ class NeighborIndex:
         if X is None:
             indices, values = self._search.search_training(k, self.n_jobs)
         else:
-            X = self._as_rows(check_rows(X))
+            X = self._as_rows(check_rows(X, self.metric))
             if X.shape[1] != self.n_features_:
                 raise ValueError(
                     f"X has {X.shape[1]} features, but the index was built with "
@@ -173,12 +186,16 @@ class NeighborIndex:
             exclude = np.full(X.shape[0], -1, np.int32)
             if exclude_self:
                 exclude = np.arange(X.shape[0], dtype=np.int32)
-            rows, zero = self._space.rows(X)
+            rows, zero = self._space.rows(self._metric.unseen_rows(X))
             if zero is None:
                 indices, values = self._search.search(rows, k, exclude, self.n_jobs)
             else:
                 indices, values = self._search.search(rows, zero, k, exclude, self.n_jobs)
-        return sort_rows(indices, self._space.distances(values))
+        distances = self._space.distances(values)
+        largest = largest_distance(self.metric)
+        if largest is not None:  # rows that share nothing are no neighbours
+            distances = np.where(distances < largest, distances, np.inf)
+        return sort_rows(indices, distances)
 
     def radius_neighbors(self, max_distance):
         """All other training rows within a distance of each training row.
@@ -201,21 +218,34 @@ class NeighborIndex:
         """
         return within_radius(partial(self.kneighbors, None), max_distance, self.n_samples_)
 
+    @property
+    def metric_depends_on_rows(self):
+        """Whether the training rows determine parameters of the metric."""
+        return self._metric.depends_on_rows
+
     def _as_rows(self, X):
-        """`X`, as a dense array if it is searched as one."""
-        return X.toarray() if self._dense and sp.issparse(X) else X
+        """`X`, dense or sparse as the training rows are searched."""
+        return as_searched(X, self._dense)
 
     def _choose(self, X):
         """The algorithm. Raise ValueError if it does not support the metric or the data."""
         n, d = X.shape
-        chosen = self.algorithm
-        fast = self._form is not None and self._dense
+        chosen, metric, sparse = self.algorithm, self._metric.name, sp.issparse(X)
+        euclidean = self._metric.form is not None
+        fast = euclidean and not sparse
         if chosen != "auto" and SEARCHES[chosen].needs_dense_euclidean and not fast:
             raise ValueError(
                 f"algorithm={chosen!r} needs dense data and a Euclidean, cosine or correlation "
-                f"metric, got metric={self.metric!r}{'' if self._dense else ' and sparse data'}. "
+                f"metric, got metric={self.metric!r}{' and sparse data' if sparse else ''}. "
                 'Use algorithm="auto".'
             )
+        if chosen == "pynndescent" and not euclidean:
+            if not agrees_with_pynndescent(metric, self._metric.params, sparse):
+                raise ValueError(
+                    f"algorithm='pynndescent' does not support metric={self.metric!r} with "
+                    f"metric_params={self.metric_params!r}{' and sparse data' if sparse else ''}. "
+                    'Use algorithm="auto".'
+                )
         if chosen != "auto":
             return chosen
         if fast:
@@ -227,11 +257,13 @@ class NeighborIndex:
             if is_installed():
                 return "faiss"
             return "exact" if work <= _AS_SLOW_AS_COMPILING else "pynndescent"
-        width = X.nnz / n if sp.issparse(X) else d
+        width = X.nnz / n if sparse else d
         limit = _CHEAP_OTHER / max(width, 16)
-        if callable(self.metric) or not known_to_sklearn(self.metric):
+        if callable(metric) or not (euclidean or known_to_sklearn(metric)):
             limit = _CHEAP_CALLABLE
-        if n * n <= limit or not known_to_pynndescent(self.metric, not self._dense):
+        if n * n <= limit:
+            return "exact"
+        if not euclidean and not agrees_with_pynndescent(metric, self._metric.params, sparse):
             return "exact"
         return "pynndescent"
 
@@ -246,17 +278,18 @@ class NeighborIndex:
     def _make_space(self, X):
         approximate = SEARCHES[self.algorithm_].is_approximate
         dtype = np.float32 if approximate else np.float64
-        if self._form is None:
-            return MetricSpace(X, self.metric, dtype)
-        if is_angular(self._form):
-            return AngularSpace(self._form, dtype)
-        return VectorSpace(X, self._form, np.float32 if approximate else None)
+        form = self._metric.form
+        if form is None:
+            return MetricSpace(X, self._metric.name, dtype)
+        if is_angular(form):
+            return AngularSpace(form, dtype)
+        return VectorSpace(X, form, np.float32 if approximate else None)
 
     def _make_search(self, rows, seed):
-        kind, form = SEARCHES[self.algorithm_], self._form is not None
+        kind, form = SEARCHES[self.algorithm_], self._metric.form is not None
         options = SearchOptions(
-            metric=None if form else self.metric,
-            metric_params=None if form else self.metric_params,
+            metric=None if form else self._metric.name,
+            metric_params=None if form else self._metric.params,
             n_neighbors=self.n_neighbors,
             seed=seed,
             device=self._device() if kind.uses_device else "cpu",

@@ -53,7 +53,9 @@ def joined_rows(index, tables, X, n_neighbors, **search):
     base = index.first if isinstance(index, JointIndex) else index
     n, n_base = index.n_samples_, base.n_samples_
     k = n_neighbors
-    if k is None or k > tables[0].shape[1] or X.shape[0] > 2 * n_base:
+    too_few = k is None or k > tables[0].shape[1]
+    # The further rows alone would give the metric other parameters.
+    if too_few or X.shape[0] > 2 * n_base or base.metric_depends_on_rows:
         return nearest_neighbors(X, n_neighbors, **search)
     options = {name: search[name] for name in ("metric", "metric_params", "n_jobs", "device")}
     options.update(n_neighbors=k, random_state=search["random_state"])

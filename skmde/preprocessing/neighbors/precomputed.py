@@ -34,8 +34,9 @@ __all__ = ["joined_neighbors", "precomputed_neighbors", "precomputed_queries"]
 
 _BLOCK_ENTRIES = 1 << 20
 
-# Relative to the largest distance: smaller negative numbers are rounding errors of 0.
-_ROUNDING = 1e-12
+# Relative to the largest distance: smaller negative numbers are rounding errors of 0, in float32
+# as well.
+ROUNDING = 1e-6
 
 
 def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
@@ -44,8 +45,9 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
     Parameters
     ----------
     distances : array-like or sparse matrix of shape (n, n), or pair of array-likes of shape (n, k)
-        See the module's documentation. If a dense matrix is not symmetric, the two directions of
-        each pair are averaged; if only one of them is finite, it is used.
+        See the module's documentation. The diagonal does not count. If a dense matrix is not
+        symmetric, the two directions of each pair are averaged; if only one of them is finite, it
+        is used.
     n_neighbors : int, default=None
         Number of neighbours to keep per row; None keeps all.
     max_distance : float, default=None
@@ -275,21 +277,44 @@ def _check_range(indices, n_items):
         )
 
 
-def _checked_matrix(distances):
+def _checked_matrix(distances, *, own_columns=False):
+    """A matrix without negative numbers or NaN, wherever they count.
+
+    With `own_columns`, row i and column i are the same item, and the diagonal does not count.
+    """
     if sp.issparse(distances):
         matrix = sp.csr_array(distances)
+        if own_columns and matrix.shape[0] == matrix.shape[1]:
+            matrix = _without_diagonal(matrix)
         values = _nonnegative(matrix.data)
         return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
     matrix = np.asarray(distances)
     if matrix.ndim != 2:
-        raise ValueError(f"Precomputed distances must be a matrix, got shape {matrix.shape}.")
+        raise ValueError(
+            f"Precomputed distances must be a matrix, got shape {matrix.shape}. If they are those "
+            "of scipy.spatial.distance.pdist, convert them with scipy.spatial.distance.squareform."
+        )
     if matrix.dtype.kind not in "fiub":
         matrix = matrix.astype(np.float64)
+    if own_columns and matrix.shape[0] == matrix.shape[1]:
+        if not (matrix.diagonal() >= 0).all():  # negative or NaN
+            matrix = matrix.copy()
+            np.fill_diagonal(matrix, 0)
     return _nonnegative(matrix)
 
 
+def _without_diagonal(matrix):
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    own = (rows == matrix.indices) & ~(matrix.data >= 0)
+    if not own.any():
+        return matrix
+    values = matrix.data.copy()
+    values[own] = 0
+    return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
 def _checked_square_matrix(distances):
-    matrix = _checked_matrix(distances)
+    matrix = _checked_matrix(distances, own_columns=True)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
             f"Precomputed distances must be a square matrix, got shape {matrix.shape}. "
@@ -310,7 +335,7 @@ def _nonnegative(values):
         )
     if smallest >= 0:
         return values
-    if -smallest > _ROUNDING * np.max(values, where=np.isfinite(values), initial=0.0):
+    if -smallest > ROUNDING * np.max(values, where=np.isfinite(values), initial=0.0):
         raise ValueError(
             f"Negative values in data: precomputed distances must not be negative, got {smallest}. "
             "Are these similarities? Convert them to distances first."

@@ -11,7 +11,8 @@ The search algorithms (`algorithm`):
   pairwise distances for all other metrics.
 - "faiss": inverted lists, for dense rows and metrics of Euclidean form, if faiss is installed. It
   finds about 97 % of the neighbours.
-- "pynndescent": nearest-neighbour descent, for any metric that pynndescent supports.
+- "pynndescent": nearest-neighbour descent, for any metric that pynndescent supports. It finds
+  about 99 % of the neighbours, and compiles for half a minute.
 - "torch": compares all pairs by matrix products on `device`.
 - "auto": "exact" where that is fast, else the fastest of the others.
 """
@@ -20,7 +21,12 @@ from __future__ import annotations
 
 from numbers import Real
 
+import numpy as np
+
 from skmde.preprocessing.neighbors.index import ALGORITHMS, NeighborIndex, check_rows
+from skmde.preprocessing.neighbors.metrics.fitted import largest_distance
+from skmde.preprocessing.neighbors.metrics.names import check_metric
+from skmde.preprocessing.neighbors.metrics.parameters import refuse_parameters
 from skmde.preprocessing.neighbors.precomputed import precomputed_neighbors
 from skmde.preprocessing.neighbors.radius import all_within
 from skmde.preprocessing.neighbors.selection import clamp_neighbors, drop_far
@@ -53,9 +59,12 @@ def nearest_neighbors(
         `max_distance` and takes all rows within that distance. For precomputed distances, None
         alone takes all of them.
     metric : str or callable, default="euclidean"
-        Any metric of scikit-learn or pynndescent, a function of two rows, or "precomputed".
+        Any metric of scikit-learn or pynndescent, a function of two rows, or "precomputed". Rows
+        may contain NaN for "nan_euclidean" and for functions. Under "dice", "hellinger" and
+        "jaccard", rows at distance 1 share nothing, and are no neighbours.
     metric_params : dict, default=None
-        Further arguments of the metric.
+        Further arguments of the metric. The variances of "seuclidean" and the covariance of
+        "mahalanobis" are those of `X`, unless they are given as V (or VI, the inverse).
     algorithm : {"auto", "exact", "faiss", "pynndescent", "torch"}, default="auto"
         Search algorithm. "exact" compares all pairs. "faiss" and "pynndescent" are approximate.
         "torch" compares all pairs on `device`. "auto" chooses the fastest one.
@@ -80,13 +89,14 @@ def nearest_neighbors(
     Raises
     ------
     ValueError
-        If the metric or the algorithm is unknown, the algorithm does not support the metric or the
-        data, or the data are not finite.
+        If the metric, a parameter of it or the algorithm is unknown, the algorithm or the metric
+        does not support the data, or the metric returns no number or a negative one.
 
     Warns
     -----
     UserWarning
-        If `n_neighbors` exceeds the number of other rows.
+        If `n_neighbors` exceeds the number of other rows, if rows seem to be degrees where
+        "haversine" needs radians, or if "mahalanobis" has too few rows to tell distances apart.
 
     Examples
     --------
@@ -99,10 +109,12 @@ def nearest_neighbors(
     if max_distance is not None and not (isinstance(max_distance, Real) and max_distance > 0):
         raise ValueError(f"max_distance must be a positive number, got {max_distance!r}.")
     if isinstance(metric, str) and metric == "precomputed":
+        refuse_parameters(metric, metric_params)
         return *precomputed_neighbors(X, n_neighbors, max_distance=max_distance), None
     if n_neighbors is None and max_distance is None:
         raise ValueError("n_neighbors and max_distance are both None. Set at least one of them.")
-    X = check_rows(X)
+    check_metric(metric)
+    X = check_rows(X, metric)
     k = clamp_neighbors(1 if n_neighbors is None else n_neighbors, X.shape[0])
     index = NeighborIndex(
         metric=metric,
@@ -116,7 +128,9 @@ def nearest_neighbors(
     if n_neighbors is None:
         if index.algorithm_ == "exact":
             table = MetricDistances(metric, metric_params, n_jobs).fit(X)
-            indices, distances = all_within(table, max_distance)
+            largest = largest_distance(metric) or np.inf
+            most = min(max_distance, np.nextafter(largest, 0.0))
+            indices, distances = all_within(table, most)
         else:
             indices, distances = index.radius_neighbors(max_distance)
     else:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.scaling import Scaling, unit_rows
-from skmde.preprocessing.neighbors.metrics import (
+from skmde.preprocessing.neighbors.metrics.names import (
     from_squared,
     homogeneity,
     is_boolean,

@@ -16,8 +16,9 @@ import scipy.sparse as sp
 from skmde._utils.threads import run_rows
 from skmde.preprocessing.neighbors.backends.kernels import all_squares, paired_squares
 from skmde.preprocessing.neighbors.backends.pairwise import PairwiseSearch, squared_differences
-from skmde.preprocessing.neighbors.index import check_rows, few_cells
-from skmde.preprocessing.neighbors.metrics import check_metric, euclidean_form, is_angular
+from skmde.preprocessing.neighbors.index import as_searched, check_rows, few_cells
+from skmde.preprocessing.neighbors.metrics.fitted import FittedMetric
+from skmde.preprocessing.neighbors.metrics.names import check_metric, is_angular
 from skmde.preprocessing.neighbors.spaces import AngularSpace, MetricSpace, VectorSpace
 from skmde.preprocessing.pairs.sampling import checked_edges
 
@@ -101,14 +102,15 @@ class MetricDistances:
         -------
         self : MetricDistances
         """
-        X = check_rows(X)
+        check_metric(self.metric)
+        X = check_rows(X, self.metric)
         self.n_samples_, self.n_features_ = X.shape
         self._dense = not sp.issparse(X) or few_cells(X)
-        check_metric(self.metric, not self._dense)
-        self._form = euclidean_form(self.metric, self.metric_params)
-        X = self._as_rows(X)
+        X = as_searched(X, self._dense)
+        self._metric = FittedMetric(self.metric, self.metric_params, X)
+        X, self._form = self._metric.rows(X), self._metric.form
         if self._form is None:
-            self._space = MetricSpace(X, self.metric, np.float64)
+            self._space = MetricSpace(X, self._metric.name, np.float64)
         elif is_angular(self._form):
             self._space = AngularSpace(self._form, np.float64)
         else:
@@ -116,13 +118,15 @@ class MetricDistances:
         self._rows, self._zero = self._space.rows(X)
         self._pairwise_search = None
         if self._form is None:
-            self._pairwise_search = PairwiseSearch(self._rows, self.metric, self.metric_params)
+            self._pairwise_search = PairwiseSearch(
+                self._rows, self._metric.name, self._metric.params
+            )
         return self
 
     @property
     def is_euclidean(self):
-        """Whether the metric is the Euclidean distance."""
-        return self._form == "euclidean"
+        """Whether the metric is the Euclidean distance of the rows as they are given."""
+        return self._form == "euclidean" and self._metric.is_of_rows
 
     def all_pairs(self, dtype=np.float64):
         """Distances of all pairs, in the order of ``all_edges``: shape (n (n - 1) / 2,)."""
@@ -184,10 +188,10 @@ class MetricDistances:
         distances : ndarray of shape (n_queries, r)
             The distances of a row do not depend on the other rows of `X`.
         """
-        X = self._as_rows(check_rows(X))
+        X = as_searched(check_rows(X, self.metric), self._dense)
         if X.shape[1] != self.n_features_:
             raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_} were fitted.")
-        rows, zero = self._space.rows(X)
+        rows, zero = self._space.rows(self._metric.unseen_rows(X))
         return self._in_pieces(rows, zero, items, self._rows[items].shape[0])
 
     def _in_pieces(self, rows, zero, items, n_items):
@@ -242,9 +246,6 @@ class MetricDistances:
     def _n_jobs(self):
         # A user's function may not be thread-safe.
         return 1 if callable(self.metric) else self.n_jobs
-
-    def _as_rows(self, X):
-        return X.toarray() if self._dense and sp.issparse(X) else X
 
     def _between(self, queries, lost, items):
         """Distances from prepared rows to fitted rows; `lost` marks queries without a direction."""

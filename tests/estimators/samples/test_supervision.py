@@ -145,7 +145,8 @@ def test_supervised_maps_transform_search_and_repeat():
         (np.full(N, np.nan), "no known label"),
         (np.linspace(0.5, 1, N - 1), "inconsistent numbers of samples: 400 and 399"),
         (np.append(np.linspace(0.5, 1, N - 1), np.inf), "infinity"),
-        (np.ones((N, 2)), "1d"),
+        (np.ones((N, 2, 2)), "dim"),
+        (np.full((N, 2), -1), "no known label"),
     ],
 )
 def test_wrong_targets(y, message):

@@ -102,13 +102,13 @@ def test_correlation_of_constant_rows_is_finite():
     assert indices[2].tolist() == [0, 1, 3]
 
 
-def test_jaccard_zero_rows_are_finite():
+def test_jaccard_zero_rows_are_copies_of_each_other():
     X = np.array([[0, 0, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         indices, distances, _ = nearest_neighbors(X, 3, metric="jaccard")
-    assert np.isfinite(distances).all()
-    assert indices[0, 0] == 2 and distances[0, 0] == 0
+    assert indices.tolist() == [[2, -1, -1], [3, -1, -1], [0, -1, -1], [1, -1, -1]]
+    np.testing.assert_allclose(distances[:, 0], [0, 1 / 3, 0, 1 / 3])
 
 
 def test_undefined_distances_of_equal_rows_are_zero_and_others_an_error():

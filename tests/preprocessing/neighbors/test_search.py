@@ -415,6 +415,24 @@ def test_pynndescent(tmp_path):
     # Wider than the graph that was built.
     assert index.kneighbors(None, 30)[0].min() >= 0
 
+    hard = rng.standard_normal((5000, 32))  # without clusters, of high intrinsic dimension
+    how = {"metric": "manhattan", "random_state": 0}
+    indices, _, index = nearest_neighbors(hard, 15, algorithm="pynndescent", **how)
+    truth, _, exact = nearest_neighbors(hard, 15, algorithm="exact", **how)
+    assert recall(indices, truth) > 0.97
+    Q = hard[:200] + 0.3 * rng.standard_normal((200, 32))
+    assert recall(index.kneighbors(Q, 15)[0], exact.kneighbors(Q, 15)[0]) > 0.97
+
+    # Metrics that fit the data are Euclidean here, too: the rows are mapped, and not their kind.
+    skewed = rng.standard_normal((1200, 4)) @ rng.standard_normal((4, 4)) * [1, 10, 100, 1]
+    for metric in ("seuclidean", "mahalanobis"):
+        truth, D, _ = nearest_neighbors(skewed, 10, metric=metric, algorithm="exact")
+        indices, distances, _ = nearest_neighbors(
+            skewed, 10, metric=metric, algorithm="pynndescent", random_state=0
+        )
+        assert recall(indices, truth) > 0.99
+        np.testing.assert_allclose(distances[:, 0], D[:, 0], rtol=1e-3)
+
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
 def test_all_rows_within_a_radius_by_either_way(metric, monkeypatch):

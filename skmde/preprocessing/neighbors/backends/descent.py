@@ -21,6 +21,14 @@ from skmde.preprocessing.neighbors.selection import drop_self, sort_rows
 
 __all__ = ["DescentSearch"]
 
+# A wider graph than wanted, and more candidates per step, find more of the true neighbours. Of
+# 11,000 Gaussian rows with 32 features and their 15 nearest: 0.99 instead of 0.85, in twice the
+# time (0.6 instead of 0.3 s on one core, beside the compilation).
+_WIDTH = 1.5  # neighbours in the graph for each wanted one
+_LEAST_WIDTH = 24
+_CANDIDATES = 60
+_EPSILON = 0.2  # how far beyond the nearest a query looks; pynndescent's own 0.1 finds 0.96
+
 # Neither numba's own threads nor an index support several callers at once.
 _LOCK = threading.Lock()
 
@@ -91,7 +99,8 @@ class DescentSearch(RowSearch):
                 self.rows,
                 metric=metric,
                 metric_kwds=_ordered_params(metric, metric_params, sp.issparse(self.rows)),
-                n_neighbors=min(n_neighbors + 1, self.n),
+                n_neighbors=min(max(int(_WIDTH * n_neighbors), _LEAST_WIDTH) + 1, self.n),
+                max_candidates=_CANDIDATES,
                 random_state=seed,
                 n_jobs=1,
             )
@@ -130,7 +139,7 @@ class DescentSearch(RowSearch):
         with _LOCK:  # one query at a time, each with the same random state
             for i in range(queries.shape[0]):
                 index.search_rng_state[:] = self._random_state
-                found, values = index.query(queries[i : i + 1], k=wanted)
+                found, values = index.query(queries[i : i + 1], k=wanted, epsilon=_EPSILON)
                 indices[i], distances[i] = found[0], values[0]
         return _widen(*drop_self(*sort_rows(indices, distances), exclude, k), k)
 

@@ -8,35 +8,16 @@ from sklearn.metrics import pairwise_distances
 
 from skmde._utils.threads import run_rows
 from skmde.preprocessing.neighbors.backends.base import RowSearch
-from skmde.preprocessing.neighbors.metrics import for_sklearn
+from skmde.preprocessing.neighbors.backends.sparse import sparse_distances
+from skmde.preprocessing.neighbors.metrics.fitted import skips_missing
+from skmde.preprocessing.neighbors.metrics.names import for_sklearn
 from skmde.preprocessing.neighbors.selection import nearest_columns, nearest_stored
 
 __all__ = ["PairwiseSearch", "PairwiseSparseSearch", "squared_differences"]
 
 _BLOCK_ENTRIES = 1 << 20
-
-
-def _fitted_params(X, metric, metric_params):
-    """The metric's parameters. Those that depend on data are computed from the training rows.
-
-    Otherwise scikit-learn would compute them from each block of rows.
-    """
-    params = dict(metric_params or {})
-    if metric == "seuclidean" and "V" not in params:
-        params["V"] = np.var(X, axis=0, ddof=1)
-        params["V"][params["V"] == 0] = 1.0
-    if metric == "mahalanobis" and "VI" not in params and "V" not in params:
-        params["VI"] = np.linalg.pinv(np.atleast_2d(np.cov(X.T)))
-    d = X.shape[1]
-    # SciPy checks neither: it reads beyond the end of a small matrix, and accepts any exponent.
-    if metric == "mahalanobis" and np.shape(params.get("VI")) != (d, d):
-        raise ValueError(
-            f"metric='mahalanobis' needs the inverse covariance VI of shape ({d}, {d}), got "
-            f"metric_params={metric_params!r}."
-        )
-    if metric == "minkowski" and not float(params.get("p", 2)) > 0:
-        raise ValueError(f"metric='minkowski' needs a positive p, got p={params['p']!r}.")
-    return params
+_FEW = 32  # distances that tell the unit of the metric
+_ROUNDING = 1e-6  # negative distances that are smaller, relative to the unit, count as 0
 
 
 class PairwiseSearch(RowSearch):
@@ -45,6 +26,7 @@ class PairwiseSearch(RowSearch):
     Parameters
     ----------
     rows : ndarray or csr_array of shape (n, d)
+        Sparse rows are made dense block by block, if the metric needs that.
     metric : str or callable
         A metric that `sklearn.metrics.pairwise_distances` accepts, or a name of pynndescent.
     metric_params : dict or None
@@ -53,7 +35,8 @@ class PairwiseSearch(RowSearch):
     def __init__(self, rows, metric, metric_params):
         self.rows = rows
         self.metric = metric
-        self.metric_params = _fitted_params(rows, metric, metric_params)
+        self.metric_params = dict(metric_params or {})
+        self._scale = self._typical_distance()
 
     def search(self, queries, k, exclude, n_jobs):
         """The nearest rows of each query, with distances (not squared) in the metric's units."""
@@ -75,11 +58,36 @@ class PairwiseSearch(RowSearch):
 
     def between(self, queries, rows):
         """Distances from each query to each of `rows`: (q, r), float64."""
-        metric = for_sklearn(self.metric)
+        block = self._computed(queries, rows)
+        undefined = np.isnan(block)
+        if undefined.any():
+            block[undefined] = self._undefined(queries, rows, *np.nonzero(undefined))
+        if block.min(initial=0.0) < 0:
+            largest = np.maximum(block.max(axis=1, initial=0.0), self._scale)
+            wrong = np.argwhere(block < -_ROUNDING * largest[:, None])
+            if len(wrong):
+                i, j = wrong[0]
+                raise ValueError(
+                    f"The metric {self.metric!r} is negative, {block[i, j]}, between the rows "
+                    f"{queries[[i]]} and {rows[[j]]}. A distance must be at least 0. If the "
+                    "metric is a similarity, return a decreasing function of it; else change the "
+                    "metric or the data."
+                )
+            np.maximum(block, 0.0, out=block)
+        return block
+
+    def _computed(self, queries, rows):
         try:
-            block = pairwise_distances(queries, rows, metric=metric, **self.metric_params)
+            if sp.issparse(rows):
+                block = sparse_distances(
+                    queries, rows, self.metric, self.metric_params, self._by_sklearn
+                )
+            else:
+                block = self._by_sklearn(queries, rows)
+            return np.array(block, dtype=np.float64)
         except Exception as error:
             # The metrics of pynndescent are compiled and raise numba's errors.
+            metric = for_sklearn(self.metric)
             by_name = not callable(self.metric) and (callable(metric) or type(error) is TypeError)
             if not by_name:
                 raise
@@ -89,11 +97,20 @@ class PairwiseSearch(RowSearch):
                 f"metric={self.metric!r} cannot be computed for {kind} data and metric_params="
                 f"{self.metric_params!r} ({reason}). Change the metric, its parameters or the data."
             ) from error
-        block = np.array(block, dtype=np.float64)
-        undefined = np.isnan(block)
-        if undefined.any():
-            block[undefined] = self._undefined(queries, rows, *np.nonzero(undefined))
-        return block
+
+    def _by_sklearn(self, queries, rows):
+        return pairwise_distances(
+            queries,
+            rows,
+            metric=for_sklearn(self.metric),
+            ensure_all_finite="allow-nan" if skips_missing(self.metric) else True,
+            **self.metric_params,
+        )
+
+    def _typical_distance(self):
+        """The largest of a few distances, to which rounding errors are relative."""
+        block = np.abs(self._computed(self.rows[:1], self.rows[:_FEW]))
+        return float(block.max(initial=0.0, where=np.isfinite(block)))
 
     def _undefined(self, queries, rows, left, right):
         """Distances of pairs where the metric is 0/0: 0 if all have equal rows, else an error."""

@@ -19,6 +19,7 @@ import inspect
 import numpy as np
 
 __all__ = [
+    "agrees_with_pynndescent",
     "check_metric",
     "euclidean_form",
     "for_sklearn",
@@ -35,12 +36,18 @@ _SHIFT_INVARIANT = frozenset(
     "euclidean l2 sqeuclidean manhattan l1 cityblock chebyshev minkowski seuclidean "
     "mahalanobis".split()
 )
-_HOMOGENEITY = dict.fromkeys(
-    "euclidean l2 manhattan l1 cityblock chebyshev minkowski".split(), 1
-) | {"sqeuclidean": 2}
-_BOOLEAN = frozenset(
-    "dice jaccard rogerstanimoto russellrao sokalmichener sokalsneath yule".split()
+_HOMOGENEITY = (
+    dict.fromkeys("euclidean l2 manhattan l1 cityblock chebyshev minkowski".split(), 1)
+    | dict.fromkeys("braycurtis canberra correlation hellinger".split(), 0)
+    | {"sqeuclidean": 2}
 )
+_BOOLEAN = frozenset(
+    "dice jaccard kulsinski matching rogerstanimoto russellrao sokalmichener sokalsneath "
+    "yule".split()
+)
+
+
+_SIMILARITIES = frozenset(["direct_cosine", "dot", "inner_product", "true_angular"])
 
 
 def euclidean_form(metric, metric_params):
@@ -105,14 +112,24 @@ def for_sklearn(metric):
 def known_to_pynndescent(metric, sparse):
     """Whether pynndescent supports the metric."""
     if callable(metric):
-        return hasattr(metric, "py_func")
+        # For sparse rows, pynndescent calls a function with indices and values.
+        return hasattr(metric, "py_func") and not sparse
     from pynndescent.distances import named_distances
     from pynndescent.sparse import sparse_named_distances
 
     return metric in (sparse_named_distances if sparse else named_distances)
 
 
-def check_metric(metric, sparse=False):
+def agrees_with_pynndescent(metric, params, sparse):
+    """Whether pynndescent finds neighbours under the metric that the exact search would find."""
+    if "w" in params:  # it has no weights
+        return False
+    if not callable(metric) and (metric == "russellrao" or (sparse and metric == "correlation")):
+        return False  # it gives equal rows, or two rows of zeros, the distance 0
+    return known_to_pynndescent(metric, sparse)
+
+
+def check_metric(metric):
     """Raise ValueError if neither scikit-learn nor pynndescent has a metric of this name.
 
     A class is callable but is not a metric, and raises TypeError.
@@ -122,14 +139,19 @@ def check_metric(metric, sparse=False):
             f"metric is the class {metric.__name__}. Pass a name, such as 'euclidean', or a "
             "function of two rows that returns their distance."
         )
+    if not callable(metric) and metric in _SIMILARITIES:
+        raise ValueError(
+            f"metric={metric!r} is no distance: it may be negative, or grow with the similarity. "
+            'Use "cosine", which has the same neighbours for rows of length 1.'
+        )
     if (
         euclidean_form(metric, None)
         or known_to_sklearn(metric)
-        or known_to_pynndescent(metric, sparse)
+        or known_to_pynndescent(metric, sparse=False)
     ):
         return
     from pynndescent.distances import named_distances
     from sklearn.neighbors import VALID_METRICS
 
-    names = sorted({"precomputed", *VALID_METRICS["brute"], *named_distances})
+    names = sorted({"precomputed", *VALID_METRICS["brute"], *named_distances} - _SIMILARITIES)
     raise ValueError(f"Unknown metric {metric!r}. Use a callable or one of {', '.join(names)}.")

@@ -1,0 +1,119 @@
+"""Distances of sparse rows that are too many for a dense array, under any metric.
+
+Metrics of booleans depend on the numbers of features that both rows, one of them or none of them
+have; a sparse product counts these. For the correlation, it gives the products of the rows minus
+their means. scikit-learn has sparse versions of few other metrics. For all others, blocks of rows
+are made dense.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from skmde._linalg.scaling import unit_rows
+from skmde.preprocessing.neighbors.metrics.names import is_boolean
+
+__all__ = ["sparse_distances"]
+
+_BLOCK_NUMBERS = 1 << 22  # of a block of rows that is made dense
+_OF_SKLEARN = frozenset("cityblock cosine euclidean l1 l2 manhattan".split())
+_CLOSE = 1e-6  # smaller correlation distances are computed again from differences
+
+
+def sparse_distances(queries, rows, metric, params, dense):
+    """Distances from each query to each row.
+
+    Parameters
+    ----------
+    queries : csr_array of shape (q, d)
+    rows : csr_array of shape (r, d)
+    metric : str or callable
+    params : dict
+    dense : callable
+        Takes two arrays of rows and returns their distances; it also takes sparse rows for the
+        metrics that scikit-learn has for them.
+
+    Returns
+    -------
+    distances : ndarray of shape (q, r), float64
+    """
+    if not params and is_boolean(metric):
+        return _of_counts(queries, rows, metric)
+    if not params and not callable(metric) and metric == "correlation":
+        return _correlation(queries, rows)
+    if not params and not callable(metric) and metric in _OF_SKLEARN:
+        return dense(queries, rows)
+    out = np.empty((queries.shape[0], rows.shape[0]))
+    step = max(1, _BLOCK_NUMBERS // rows.shape[1])
+    for i in range(0, out.shape[0], step):
+        block = queries[i : i + step].toarray()
+        for j in range(0, out.shape[1], step):
+            part = rows[j : j + step].toarray()
+            out[i : i + step, j : j + step] = dense(block, part)
+    return out
+
+
+def _of_counts(queries, rows, metric):
+    """A metric of booleans. Counts are exact in float64."""
+    a, b = (sp.csr_array(part != 0, dtype=np.float64) for part in (queries, rows))
+    d = rows.shape[1]
+    both = (a @ b.T).toarray()
+    first = np.asarray(a.sum(axis=1)).reshape(-1, 1) - both
+    second = np.asarray(b.sum(axis=1)).reshape(1, -1) - both
+    unequal = first + second
+    with np.errstate(invalid="ignore"):  # 0 / 0: the caller decides
+        if metric == "jaccard":
+            return np.where(unequal == 0, 0.0, unequal / (both + unequal))
+        if metric == "dice":
+            return unequal / (2 * both + unequal)
+        if metric == "sokalsneath":
+            return 2 * unequal / (both + 2 * unequal)
+        if metric in ("rogerstanimoto", "sokalmichener"):
+            return 2 * unequal / (d + unequal)
+        if metric == "russellrao":
+            return (d - both) / d
+        if metric == "matching":
+            return unequal / d
+        if metric == "kulsinski":
+            return np.where(unequal == 0, 0.0, (unequal - both + d) / (unequal + d))
+        neither = d - both - unequal  # yule
+        crossed = first * second
+        return np.where(crossed == 0, 0.0, 2 * crossed / (both * neither + crossed))
+
+
+def _correlation(queries, rows):
+    """Correlation distance; 1 where a row is constant, as for dense rows."""
+    d = rows.shape[1]
+    (a, mean_a, norm_a), (b, mean_b, norm_b) = (_prepared(part) for part in (queries, rows))
+    products = (a @ b.T).toarray() - d * mean_a[:, None] * mean_b
+    norms = norm_a[:, None] * norm_b
+    out = np.ones(products.shape)
+    np.divide(products, norms, out=products, where=norms > 0)
+    np.subtract(1.0, products, out=out, where=norms > 0)
+    left, right = np.nonzero(out < _CLOSE)
+    step = max(1, _BLOCK_NUMBERS // d)
+    for start in range(0, len(left), step):
+        part = slice(start, start + step)
+        units = (
+            unit_rows(rows_of[these].toarray(), np.float64, center=True)[0]
+            for rows_of, these in ((queries, left[part]), (rows, right[part]))
+        )
+        difference = next(units) - next(units)
+        out[left[part], right[part]] = np.einsum("ij,ij->i", difference, difference) / 2
+    return out
+
+
+def _prepared(rows):
+    """Rows with largest entry 1, their means, and their norms after subtracting the means."""
+    largest = abs(rows).max(axis=1).toarray().ravel()
+    scaled = sp.csr_array(sp.diags_array(1 / np.where(largest > 0, largest, 1.0)) @ rows)
+    d = rows.shape[1]
+    mean = np.asarray(scaled.sum(axis=1)).ravel() / d
+    counts = np.diff(scaled.indptr)
+    rest = (scaled.data - np.repeat(mean, counts)) ** 2
+    owner = np.repeat(np.arange(rows.shape[0]), counts)
+    squares = np.bincount(owner, rest, rows.shape[0]) + (d - counts) * mean**2
+    norms = np.sqrt(squares)
+    norms[norms < 1e-14 * np.sqrt(d)] = 0.0
+    return scaled, mean, norms

@@ -1,0 +1,1 @@
+"""Metrics: their names, their parameters, and what each requires of the data."""
