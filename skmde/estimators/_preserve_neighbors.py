@@ -21,6 +21,7 @@ from skmde._utils.sklearn_compat import (
 from skmde._utils.threads import count_threads
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
+from skmde.core.fixed_items import has_free_item, is_far
 from skmde.core.placement.by_neighbors import place_by_neighbors
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
@@ -124,7 +125,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         these, all of them repel. If nearly all pairs are neighbours, neighbours repel, too.
     constraint : {"centered", "standardized"}, Constraint or None, default=None
         "centered": mean zero. "standardized": mean zero and unit covariance. None means
-        "centered", or "standardized" if there is no repulsive penalty.
+        "centered", or "standardized" if there is no repulsive penalty. ``Anchored`` gives the
+        coordinates of some samples; pairs of two such samples are left out, since no embedding
+        can change them.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows.
         With "precomputed", X is one of: a matrix of distances (n_samples, n_samples); a sparse
@@ -151,7 +154,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         else "pca", or "quadratic" for precomputed distances; it means "quadratic" if repulsive
         pairs are sampled or there are none. An array has shape (n_samples, n_components). For a
         centered or standardized embedding the mean of the array is subtracted; if its root mean
-        square is then below 1e-4 or above 1e4, where penalties are flat, it is scaled to 1.
+        square is then below 1e-4 or above 1e4, where penalties are flat, it is scaled to 1. If the
+        constraint gives the coordinates of some samples, every starting point is rotated, reflected
+        and shifted so that these samples are nearest to their coordinates.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-5
@@ -205,7 +210,8 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
 
     Notes
     -----
-    The problem is solved in float32. Before neighbours are compared, the data are centred and
+    The problem is solved in float32, or in float64 if given coordinates of samples are larger than
+    100. Before neighbours are compared, the data are centred and
     scaled in float64, so they may have any scale and offset.
 
     References
@@ -368,6 +374,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         self.repulsive_weight_ = self._rule.weight
         with stage("edges"):
             edges, weights, attraction = self._pairs(neighbors.pairs(), y, counted, random_state)
+            free = has_free_item(n_samples, constraint.fixed_items, edges)
+            if free.any():  # a problem needs a pair
+                edges, weights = edges[free], weights[free]
         self._counted = counted
         with stage("init"):
             start = self._starting_point(
@@ -500,6 +509,8 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 kind = rule.kind if rule.sums_all else None
                 problem = edges, weights, rule.penalties, kind, self.repulsive_weight_
                 start = start * np.float32(balancing_scale(start, *problem))
+        if is_far(constraint.fixed_coordinates, 1.0):
+            start = start.astype(np.float64)  # then the problem is solved in float64
         return separate_coincident(start, random_state)
 
     def _solve(self, start, edges, weights, constraint, X, device):
@@ -545,7 +556,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             solution = draw_together(solution, labels, _GAP)
             problem.embed(solution.astype(np.float32), max_iter=0)
         self.embedding_ = given_order(solution.astype(dtype))
-        self.distortion_ = float(problem.value)
+        fixed = constraint.fixed_items
+        counts = has_free_item(len(solution), fixed, edges).any()
+        self.distortion_ = float(problem.value) if counts else 0.0
         self.residual_norm_ = float(problem.residual_norm)
         self.n_iter_, self.history_ = result.n_iter, result.history.as_arrays()
         if rule.kind == "normalized":
