@@ -26,6 +26,7 @@ from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_host_array, as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
+from skmde.estimators.base.row_constraint import RowConstraintMixin
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -53,7 +54,7 @@ _MAX_LANDMARKS = 1000  # largest number of training samples that place an unseen
 _PRECISE = (1e-6, 1e6)  # distances, in the units of the loss, for which float32 is precise enough
 
 
-class PreserveDistances(GrowingMixin, BaseEmbedding):
+class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
     r"""Minimum-distortion embedding that preserves original distances.
 
     Each pair of samples has an original distance :math:`\delta_{ij}`: its distance under a metric,
@@ -344,6 +345,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         if pairs.labels is not None and constraint.is_free:
             embedding = pack_components(embedding, pairs.labels, rescale=False)
         self.embedding_ = as_output(embedding, X)
+        self._keep_row_constraint(constraint, embedding)
         self.stress_ = 0.0 if nothing_free else stress_ratio(errors, squares)
         self.distortion_ = problem.value * factor
         self.residual_norm_ = problem.residual_norm * factor / unit.size
@@ -372,6 +374,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
                 pairs.distances * self.scale_,
                 anchors=np.arange(len(old)),
                 values=old.astype(np.float64),
+                rows=self._row_constraint,
                 device=device,
                 n_jobs=self.n_jobs,
             )
@@ -486,6 +489,9 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         without any distance is placed at the centre. If `pair_weights` splits the training samples
         into parts without a pair between them, only the part of the nearest landmark is used.
 
+        If the constraint acts on rows one by one, as a sphere or a box does, the samples are placed
+        within it; other constraints are ignored here.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
@@ -506,6 +512,12 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         ValueError
             If X does not match the training data.
 
+        Warns
+        -----
+        UserWarning
+            If a constraint of your own cannot be held by unseen rows; see
+            :attr:`Constraint.acts_on_rows`.
+
         References
         ----------
         Monograph, section 2.4.2 (incremental embedding).
@@ -516,12 +528,13 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             return as_output(self._coordinates(X), X)
 
     def _coordinates(self, X):
-        return np.concatenate([self._place(part)[0] for part in self._blocks(X)])
+        project = self._row_projection()
+        return np.concatenate([self._place(part, project)[0] for part in self._blocks(X)])
 
     def _blocks(self, X):
         return blocks_of_rows(X, len(self._landmarks))
 
-    def _place(self, X):
+    def _place(self, X, project):
         """Coordinates of unseen samples, float64, and their scaled distances to the landmarks."""
         D, twin = self._distance_source.of_unseen(X)
         D *= self.scale_
@@ -534,9 +547,10 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             unit = self._unit
             landmarks = unit.inside(self.embedding_[self._landmarks].astype(np.float64))
             deviations, n_threads = unit.inside(D[rows]), count_threads(self.n_jobs)
-            return unit.outside(
-                place_by_distances(landmarks, deviations, self._loss, n_threads=n_threads)
-            )
+            options = {"n_threads": n_threads}
+            if project is not None:
+                options["project"] = lambda Z: unit.inside(project(unit.outside(Z)))
+            return unit.outside(place_by_distances(landmarks, deviations, self._loss, **options))
 
         return with_twins(coordinates, twin, self.embedding_), D
 
@@ -563,7 +577,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         with cpu_by_default():
             X = self._checked_unseen(X)
             landmarks = self.embedding_[self._landmarks].astype(np.float64)
-            placed = (self._place(part) for part in self._blocks(X))
+            project = self._row_projection()
+            placed = (self._place(part, project) for part in self._blocks(X))
             sums = [sums_of_squares(coordinates, landmarks, D) for coordinates, D in placed]
         errors, squares, n_pairs = np.sum(sums, axis=0)
         if not n_pairs:

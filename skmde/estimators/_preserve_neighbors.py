@@ -32,6 +32,7 @@ from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_host_array, as_output, output_dtype
 from skmde.estimators.base.neighbor_scores import NeighborScoresMixin
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
+from skmde.estimators.base.row_constraint import RowConstraintMixin
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -67,7 +68,7 @@ from skmde.preprocessing.neighbors.search import ALGORITHMS
 _GAP = 4.0  # distance of parts of the map that no pair of neighbours joins
 
 
-class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
+class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     r"""Minimum-distortion embedding that keeps nearest neighbours together.
 
     The p pairs of nearest neighbours attract each other, and all pairs of samples repel each other.
@@ -556,8 +557,8 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             solution = draw_together(solution, labels, _GAP)
             problem.embed(solution.astype(np.float32), max_iter=0)
         self.embedding_ = given_order(solution.astype(dtype))
-        fixed = constraint.fixed_items
-        counts = has_free_item(len(solution), fixed, edges).any()
+        self._keep_row_constraint(constraint, solution)
+        counts = has_free_item(len(solution), constraint.fixed_items, edges).any()
         self.distortion_ = float(problem.value) if counts else 0.0
         self.residual_norm_ = float(problem.residual_norm)
         self.n_iter_, self.history_ = result.n_iter, result.history.as_arrays()
@@ -597,6 +598,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 repulsion="all" if self._rule.sums_all else None,
                 repulsive_weight=self._repulsive.weight,
                 item_weights=counted.weights,
+                rows=self._row_constraint,
                 device=device,
                 n_jobs=self.n_jobs,
             )
@@ -625,7 +627,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         minimum is a local one, found from the best of a few starting points. Unseen samples do not
         influence each other, so the result for a row does not depend on the rest of X. A sample
         that equals a training sample, or is at distance 0 from one, gets the coordinates of that
-        sample. A sample without neighbours gets the mean of all coordinates.
+        sample. A sample without neighbours gets the mean of all coordinates. If the constraint acts
+        on rows one by one, as a sphere or a box does, the samples are placed within it; other
+        constraints are ignored here.
 
         Parameters
         ----------
@@ -644,6 +648,12 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             If `fit` was not called.
         ValueError
             If X does not match the training data.
+
+        Warns
+        -----
+        UserWarning
+            If a constraint of your own cannot be held by unseen rows; see
+            :attr:`Constraint.acts_on_rows`.
 
         References
         ----------
@@ -674,6 +684,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 weights[rows],
                 *penalties,
                 **repulsion,
+                project=self._row_projection(),
                 n_threads=n_threads,
             )
 

@@ -15,6 +15,7 @@ Lengths are in units of the embedding; numbers are float64.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from skmde.core.placement.distortion import AnchoredDistortion
 from skmde.core.placement.field import FrozenField
 from skmde.core.placement.newton import Floats, Rows, minimize_rows
 from skmde.core.placement.starts import starts_from_neighbors
+from skmde.core.placement.within import Projection, best_within
 from skmde.exceptions import ConvergenceWarning
 from skmde.functions.base import Penalty
 
@@ -87,6 +89,7 @@ def _place_chunk(
     neighbors_repel: bool,
     field: FrozenField | None,
     center: Floats,
+    project: Projection | None,
     max_iter: int,
     tol: float,
 ) -> tuple[Floats, NDArray[np.bool_]]:
@@ -105,17 +108,22 @@ def _place_chunk(
         objective.add_field(field, center)
     starts, spread = starts_from_neighbors(anchors, indices, weights)
     start = _best_start(objective, starts, max(size, 1.0))
-    found = minimize_rows(
-        objective,
-        start,
-        radius=np.maximum(spread, 1e-2 * size),
-        limit=_LEASH * max(size, 1.0),
-        scale=size,
-        tol=tol,
-        max_iter=max_iter,
-    )
+    radius, limit = np.maximum(spread, 1e-2 * size), _LEASH * max(size, 1.0)
+    options: dict[str, Any] = {"scale": size, "tol": tol, "max_iter": max_iter}
+    found = minimize_rows(objective, start, radius=radius, limit=limit, **options)
+    if project is not None:
+        found = best_within(
+            objective,
+            np.concatenate([found.X[None], starts]),
+            partial(objective.values, rows=np.arange(len(start))),
+            lambda X: project(X + center) - center,
+            size=size,
+            radius=radius,
+            limit=limit,
+            tol=tol,
+        )
     # If a distortion decreases without bound, a row would end at the limit: keep its start.
-    away = (found.X**2).sum(axis=1) > (0.99 * _LEASH * max(size, 1.0)) ** 2
+    away = (found.X**2).sum(axis=1) > (0.99 * limit) ** 2
     found.X[away] = start[away]
     return found.X, found.converged & ~away
 
@@ -131,6 +139,7 @@ def place_by_neighbors(
     *,
     neighbors_repel: bool = False,
     field: FrozenField | None = None,
+    project: Projection | None = None,
     max_iter: int = 100,
     tol: float = 1e-10,
     chunk_size: int = 1024,
@@ -160,6 +169,8 @@ def place_by_neighbors(
         Whether repulsive items that are neighbours of a new item repel it, too.
     field : FrozenField, default=None
         Repulsion of all training items.
+    project : callable, default=None
+        The nearest points of a set in which new items are placed, for an array of rows.
     max_iter : int, default=100
         Maximum number of Newton steps of a row.
     tol : float, default=1e-10
@@ -246,6 +257,7 @@ def place_by_neighbors(
             neighbors_repel,
             field,
             center,
+            project,
             max_iter,
             tol,
         )
@@ -261,4 +273,4 @@ def place_by_neighbors(
             ConvergenceWarning,
         )
     X += center
-    return X
+    return X if project is None else project(X)
