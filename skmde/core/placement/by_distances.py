@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 from skmde._linalg.frame import Frame
 from skmde._utils.threads import run_pieces
 from skmde._utils.warn import warn
+from skmde.core.placement.between import points_around, starts_between
 from skmde.core.placement.losses import AnchoredLoss
 from skmde.core.placement.newton import Floats, RowMinimum, Rows, minimize_rows
 from skmde.core.placement.starts import starts_from_distances
@@ -47,9 +48,10 @@ from skmde.functions.registry import resolve_loss
 _SMOOTHING_LENGTHS = (1e-2, 1e-3, 1e-4, 1e-5)
 # Factor on the tolerance: minima of a smoothed loss serve only as the next starting points.
 _LOOSE = 1e4
-# Number of starts from which a row is solved: `_MANY_RUNS` with at most `_FEW` anchors, since f
-# then has more local minima and costs less.
-_RUNS, _MANY_RUNS, _FEW = 2, 9, 64
+# Number of starts from which a row is solved: `_MANY_RUNS` on a line and with at most `_FEW`
+# anchors, since f then has more local minima, or costs less.
+_RUNS, _MANY_RUNS, _FEW = 3, 9, 64
+_RUNS_BETWEEN = 4  # for losses with poles, whose starts are searched for
 # In radii of the embedding: bounds to which distances other than 0 are clipped, and the limit on
 # an item's distance from the centre.
 _SHORTEST, _LONGEST, _LIMIT = 1e-12, 1e30, 1e15
@@ -98,8 +100,13 @@ def _place_chunk(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Place rows of which each has at least one pair; the anchors' radius must be about 1."""
     rows = np.arange(starts.shape[1])
-    few = len(objective.anchors) <= _FEW
-    count = _MANY_RUNS if few else _RUNS
+    few = len(objective.anchors) <= _FEW or objective.has_poles
+    many = len(objective.anchors) <= _FEW or starts.shape[2] == 1
+    count = _MANY_RUNS if many else _RUNS
+    starts = np.concatenate([starts, points_around(*starts.shape[1:])])
+    if objective.has_poles:
+        count = _RUNS_BETWEEN
+        starts = np.concatenate([starts_between(objective, starts), starts])
     options = {"limit": _LIMIT, "max_iter": max_iter}
     if objective.smooth:
         results, _ = _minimize_from_best(objective, starts, count, tol=tol, **options)
