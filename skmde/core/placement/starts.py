@@ -98,8 +98,10 @@ def starts_from_neighbors(anchors: Any, indices: Any, weights: Any) -> Any:
 
 
 def is_barrier(penalty: Penalty) -> bool:
-    """Whether the force of a penalty grows without bound at distance 0."""
-    near = torch.full((1,), _NEAR, dtype=torch.float64)
+    """Whether the force of a built-in penalty grows without bound at distance 0."""
+    if penalty.kernel_parameters() is None:
+        return False  # a function of the user's own may not be defined for a single pair
+    near = torch.full((1,), _NEAR, dtype=torch.float64, device="cpu")
     force = abs(float(penalty.slope(near))) * _NEAR
     return force > _STEEP
 
