@@ -45,6 +45,7 @@ class Anchored(Constraint):
 
     # The tangent projection zeroes the anchors' rows, so no step moves them.
     needs_projection = False
+    acts_on_rows = False
 
     def __init__(self, anchors: Any, values: Any) -> None:
         self.anchors = anchors

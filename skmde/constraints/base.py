@@ -38,6 +38,12 @@ class Constraint(BaseEstimator):
     fixes_position : bool
         Whether an embedding may leave the set when its mean is subtracted. If False, an estimator
         subtracts the mean of a starting point, and rescales it if its size is far off.
+    acts_on_rows : bool or None
+        Whether the set asks the same of each row, and nothing of several rows together, as a
+        sphere, a box or a disc does. Then `transform` and `extend` place unseen rows within the
+        set. None means that an estimator finds out by projections, and warns when it places unseen
+        rows that the set cannot hold. False means that unseen rows are placed freely, without a
+        warning.
 
     See Also
     --------
@@ -74,6 +80,7 @@ class Constraint(BaseEstimator):
     is_free: bool = False
     fixes_unit: bool = False
     fixes_position: bool = True
+    acts_on_rows: bool | None = None
 
     @property
     def name(self) -> str:

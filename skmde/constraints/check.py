@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from sklearn.base import clone
 
+from skmde.constraints.rows import holds_each_row
+
 if TYPE_CHECKING:
     from skmde.constraints.base import Constraint
 
@@ -28,8 +30,8 @@ def check_constraint(
     """Check that a constraint's projections have the properties that the solver relies on.
 
     The checks use float64, random embeddings, and gradients of random functions of their
-    distances. They include what the attributes `is_free`, `fixes_unit`, `fixes_position` and
-    `fixed_items` promise.
+    distances. They include what the attributes `is_free`, `fixes_unit`, `fixes_position`,
+    `acts_on_rows` and `fixed_items` promise.
 
     Parameters
     ----------
@@ -136,6 +138,12 @@ def _check_promises(constraint: Constraint, X: Tensor, Z: Tensor) -> None:
             shifted,
             "fixes_position = False promises that an embedding stays in the set when its mean is "
             "subtracted, but project moves it",
+        )
+    if constraint.acts_on_rows:
+        _require(
+            holds_each_row(constraint, Z.numpy()),
+            "acts_on_rows = True promises that project treats each row in the same way, whatever "
+            "the other rows are, but it does not",
         )
     if constraint.fixes_unit and len(X) > 1:
         length = constraint.natural_length(*X.shape)

@@ -33,6 +33,7 @@ class Centered(Constraint):
     needs_projection = False
     is_free = True
     fixes_position = False
+    acts_on_rows = False
 
     def project(self, Z: Tensor) -> Tensor:
         return centered(Z)
@@ -79,6 +80,7 @@ class Standardized(Constraint):
 
     fixes_unit = True
     fixes_position = False
+    acts_on_rows = False
 
     @staticmethod
     def natural_length(n_items: int, n_components: int) -> float:

@@ -29,8 +29,10 @@ import torch
 from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.scaling import root_mean_square
 from skmde._utils.threads import count_threads
-from skmde.constraints import Anchored
+from skmde.constraints import Anchored, Constraint
+from skmde.constraints.rows import project_rows
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
+from skmde.core.anchored_rows import AnchoredRows
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import EdgeTerm
@@ -136,6 +138,8 @@ class AnchoredProblem:
         Weight of the repulsion of all pairs.
     item_weights : ndarray of shape (n_items,), optional
         Factors of the items in that repulsion; None means 1.
+    rows : Constraint, optional
+        A set that acts on rows, in which free items stay. Anchors must be fixed.
     device : torch.device
     n_jobs : int or None
 
@@ -159,9 +163,11 @@ class AnchoredProblem:
         repulsion: str | None = None,
         repulsive_weight: float = 1.0,
         item_weights: np.ndarray | None = None,
+        rows: Constraint | None = None,
         device: torch.device,
         n_jobs: int | None,
     ) -> None:
+        self._rows = rows
         self._repulsion, self._item_weights = repulsion, item_weights
         self._repulsive_weight = repulsive_weight
         self.n_items, self.functions = n_items, functions
@@ -229,7 +235,7 @@ class AnchoredProblem:
         """Whether the quadratic penalty is the only function."""
         if len(self.edges) == 0:
             return True
-        if isinstance(self.functions, Loss):
+        if isinstance(self.functions, Loss) or self._rows is not None:
             return False
         if self._repulsion is not None:
             return False
@@ -334,16 +340,32 @@ class AnchoredProblem:
 
         def outside(Z: torch.Tensor) -> np.ndarray:
             X: np.ndarray = frame.outside(objective.to_original(Z).cpu().double().numpy())
+            if self._rows is not None:
+                X = project_rows(self._rows, X)
             X[self._fixed] = self.values
             return X
 
         def seen(Z: torch.Tensor) -> torch.Tensor:
             return torch.from_numpy(outside(Z)[: self.n_items])
 
+        anchored = Anchored(self._fixed, Z[self._fixed])
+        if self._rows is not None:
+
+            def variables_of(X: torch.Tensor) -> torch.Tensor:
+                inside = torch.from_numpy(frame.inside(X.cpu().numpy()))
+                return objective.from_original(inside.to(self._device))
+
+            def coordinates(Z: torch.Tensor) -> torch.Tensor:
+                X = objective.to_original(Z.double()).cpu().numpy()
+                return torch.from_numpy(frame.outside(X)).to(self._device)
+
+            more = self._rows, coordinates, variables_of
+            anchored = AnchoredRows(anchored.anchors, anchored.values, *more)
+            Z = anchored.project(Z)
         result = solve(
             solver,
             objective,
-            Anchored(self._fixed, Z[self._fixed]),
+            anchored,
             Z,
             callbacks=callbacks_in_units(callbacks, seen, values, norms),
             verbose=verbose,

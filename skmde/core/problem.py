@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -21,8 +22,9 @@ from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
-from skmde.constraints import Constraint, resolve_constraint
+from skmde.constraints import Centered, Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
+from skmde.core.fixed_items import labels_of_edges, start_over_fixed
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
@@ -33,6 +35,7 @@ from skmde.core.objectives.total import Total
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState
+from skmde.exceptions import ConvergenceWarning
 from skmde.functions.base import Penalty
 from skmde.functions.registry import resolve_loss, resolve_penalty
 
@@ -222,8 +225,11 @@ class MDE:
         Parameters
         ----------
         X : array-like of shape (n_items, n_components), default=None
-            Starting point. It is projected onto the constraint set; the array is not modified. None
-            means a random starting point.
+            Starting point; the array is not modified. If some items are anchored, it is first
+            rotated, reflected and shifted so that these items are nearest to their coordinates.
+            Then it is projected onto the constraint set. None means a random starting point. If
+            items are anchored and there are original distances, the problem is first solved
+            without the anchors from this random point.
         tol : float, default=1e-5
             Stop when the Frobenius norm of the projected gradient is at most `tol`.
         max_iter : int, default=300
@@ -262,7 +268,7 @@ class MDE:
         lbfgs = LBFGS(tol, max_iter, memory_size, snapshot_every=snapshot_every)
         repulsion = self._repulsion
         with cpu_by_default():
-            start = self._starting_point(X, random_state)
+            start = self._starting_point(X, random_state, lbfgs)
             result = solve(
                 lbfgs if repulsion is None else repulsion.solver(lbfgs, self.constraint),
                 self._objective(start.dtype),
@@ -322,22 +328,55 @@ class MDE:
         energy, _ = objective.repulsion.energy(embedding)
         return objective.repulsion.slope(energy) * len(self._edges)
 
-    def _starting_point(self, X: Any, random_state: Any) -> torch.Tensor:
+    def _starting_point(self, X: Any, random_state: Any, solver: LBFGS) -> torch.Tensor:
+        fixed = self.constraint.fixed_items
         if X is None:
-            return self._random_start(np.random.default_rng(random_state), self._edges.dtype)
-        start = self._projected(self._embedding(X, "the starting point X"))
+            generator, dtype = np.random.default_rng(random_state), self._edges.dtype
+            if not len(fixed) or self._edges.deviations is None:
+                return self._random_start(generator, dtype, self.constraint)
+            start = self._solved_freely(generator, dtype, solver)
+        else:
+            start = self._embedding(X, "the starting point X")
+        if len(fixed):
+            start = self._over_fixed(start)
+        start = self._projected(start)
         free = self.constraint.is_free and self.n_items > 1
         if free and bool((start == start[0]).all()):
             # Coincident items exert no force on each other, so the solver cannot separate them.
-            start = start + 1e-4 * self._random_start(np.random.default_rng(0), start.dtype)
+            noise = self._random_start(np.random.default_rng(0), start.dtype, self.constraint)
+            start = start + 1e-4 * noise
         return start
 
-    def _random_start(self, generator: np.random.Generator, dtype: torch.dtype) -> torch.Tensor:
-        X = self.constraint.initialize(
-            self.n_items, self.n_components, generator, dtype, self.device
+    def _solved_freely(
+        self, generator: np.random.Generator, dtype: torch.dtype, solver: LBFGS
+    ) -> torch.Tensor:
+        """The solution without the constraint, from a random starting point."""
+        free = Centered()
+        start = self._random_start(generator, dtype, free)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return solve(solver, self._objective(dtype), free, start).X
+
+    def _over_fixed(self, start: torch.Tensor) -> torch.Tensor:
+        """A start that is laid over the items of given coordinates by a rigid motion."""
+        labels = None
+        if isinstance(self._edges, EdgeList):
+            pairs = torch.stack([self._edges.i, self._edges.j], dim=1)
+            labels = labels_of_edges(pairs[self._edges.weights > 0].cpu().numpy(), self.n_items)
+        moved = start_over_fixed(
+            start.cpu().double().numpy(),
+            np.asarray(self.constraint.fixed_items),
+            np.asarray(self.constraint.fixed_coordinates, dtype=np.float64),
+            labels,
         )
+        return torch.from_numpy(moved).to(start)
+
+    def _random_start(
+        self, generator: np.random.Generator, dtype: torch.dtype, constraint: Constraint
+    ) -> torch.Tensor:
+        X = constraint.initialize(self.n_items, self.n_components, generator, dtype, self.device)
         t = self._edges.deviations
-        if t is None or not self.constraint.is_free:
+        if t is None or not constraint.is_free:
             return X
         # Scale X to the original distances: normal vectors are about sqrt(2 m) apart.
         unit = Unit(float(t.max()) or 1.0)

@@ -101,9 +101,10 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Algorithm of the neighbour search; see :class:`PreserveNeighbors`.
     init : {"auto", "random"} or array, default="auto"
         Starting point of an iterative solve. "auto" is the quadratic solution or, with a `loss`,
-        classical scaling aligned to the anchors. An array has shape (n_samples, n_components); its
-        rows for anchors are ignored. The exact solution of a quadratic problem needs no starting
-        point.
+        classical scaling aligned to the anchors. An array has shape (n_samples, n_components); it
+        is rotated, reflected and shifted so that its rows for anchors are nearest to the anchors'
+        coordinates. "random" places the free samples about the anchors, and may lead to a local
+        minimum. The exact solution of a quadratic problem needs no starting point.
     max_iter : int, default=300
         Maximum number of iterations of an iterative solve.
     tol : float, default=1e-5

@@ -17,6 +17,7 @@ from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, f
 from skmde._utils.threads import count_threads
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
+from skmde.core.fixed_items import is_far
 from skmde.core.placement.by_distances import place_by_distances
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
@@ -25,6 +26,7 @@ from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_host_array, as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
+from skmde.estimators.base.row_constraint import RowConstraintMixin
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -37,6 +39,7 @@ from skmde.estimators.base.typing import (
 from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.pair_weights import check_memory_of_pairs, selected_pairs
 from skmde.estimators.pairs.stress import stress_of_pairs, stress_ratio, sums_of_squares
+from skmde.estimators.samples.anchors import pairs_of_free_items
 from skmde.estimators.starts.distances import named_start, scaled_to_distances_if_wild
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
 from skmde.functions.base import Loss
@@ -51,7 +54,7 @@ _MAX_LANDMARKS = 1000  # largest number of training samples that place an unseen
 _PRECISE = (1e-6, 1e6)  # distances, in the units of the loss, for which float32 is precise enough
 
 
-class PreserveDistances(GrowingMixin, BaseEmbedding):
+class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
     r"""Minimum-distortion embedding that preserves original distances.
 
     Each pair of samples has an original distance :math:`\delta_{ij}`: its distance under a metric,
@@ -92,12 +95,18 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         Algorithm of the neighbour search; see :class:`PreserveNeighbors`.
     constraint : {"centered", "standardized"}, Constraint or None, default=None
         None means "centered". Under "standardized" the original distances are scaled to the size
-        of a standardized embedding; see ``scale_``.
+        of a standardized embedding; see ``scale_``. ``Anchored(anchors, values)`` gives the
+        coordinates of some samples. :class:`AnchoredMDE` with the same `loss` solves this problem,
+        too, and is the better choice: it reports the forces on the anchors, can let them give way,
+        and can take neighbours only. Use the constraint for what only this class has:
+        `pair_weights`, or shortest paths through neighbours.
     init : {"classical", "pca", "random"} or array, default="classical"
         Starting point. "classical" is classical scaling from landmarks; for Euclidean distances
         between rows of X it is computed as principal components, which are equivalent. "pca":
         principal components of X. "random": normally distributed coordinates. An array has shape
-        (n_samples, n_components) and the units of the distances.
+        (n_samples, n_components) and the units of the distances. If the constraint gives the
+        coordinates of some samples, every starting point is rotated, reflected and shifted so that
+        these samples are nearest to their coordinates.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-5
@@ -131,7 +140,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         value does not depend on units. Without weights it is equal to the stress of
         ``sklearn.manifold.MDS(normalized_stress=True)``.
     distortion_ : float
-        Average distortion, that is, the mean loss.
+        Average distortion, that is, the mean loss. Pairs of two anchored samples do not count here
+        or in any other attribute, since no embedding can change them.
     distances_ : ndarray of shape (n_pairs,)
         Original distances of the pairs, in units of the metric or graph.
     edges_ : ndarray of shape (n_pairs, 2)
@@ -295,21 +305,26 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             self._check_size(n, constraint)
             check_memory_of_pairs(n, self.max_pairs)
             pairs = selected_pairs(source, pair_weights, self.max_pairs, rng)
-        scale, unit, dtype = self._units(pairs.distances, loss, constraint, n)
+            fixed = constraint.fixed_items
+            solved = pairs_of_free_items(pairs, fixed, n) if len(fixed) else pairs
+            # A problem needs a pair. If all items are fixed, its pairs do not count.
+            nothing_free = not len(solved.distances)
+            pairs, solved = solved, pairs if nothing_free else solved
+        scale, unit, dtype = self._units(solved.distances, loss, constraint, n)
         with stage("init"):
-            start = self._starting_point(X, source, pairs, constraint, rng, n_threads)
+            start = self._starting_point(X, source, solved, constraint, rng, n_threads)
         self.scale_, self._loss, self._unit = scale, copy.copy(loss), unit
         self._store_fit(source, pairs, rng)
-        factor = unit.power(loss.degree)
+        factor = 0.0 if nothing_free else unit.power(loss.degree)
         with stage("solve"):
             problem = MDE(
                 n,
                 self.n_components,
-                pairs.edges,
+                solved.edges,
                 loss,
                 constraint,
-                weights=None if pairs.weights is None else pairs.weights.astype(dtype),
-                deviations=scaled(pairs.distances, scale / unit.size, dtype),
+                weights=None if solved.weights is None else solved.weights.astype(dtype),
+                deviations=scaled(solved.distances, scale / unit.size, dtype),
                 device=device,
                 n_jobs=self.n_jobs,
             )
@@ -331,7 +346,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         if pairs.labels is not None and constraint.is_free:
             embedding = pack_components(embedding, pairs.labels, rescale=False)
         self.embedding_ = as_output(embedding, X)
-        self.stress_ = stress_ratio(errors, squares)
+        self._keep_row_constraint(constraint, embedding)
+        self.stress_ = 0.0 if nothing_free else stress_ratio(errors, squares)
         self.distortion_ = problem.value * factor
         self.residual_norm_ = problem.residual_norm * factor / unit.size
         self.n_iter_ = problem.result.n_iter
@@ -359,6 +375,7 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
                 pairs.distances * self.scale_,
                 anchors=np.arange(len(old)),
                 values=old.astype(np.float64),
+                rows=self._row_constraint,
                 device=device,
                 n_jobs=self.n_jobs,
             )
@@ -447,7 +464,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             return 1.0, Unit(size), np.float32
         low, high = _PRECISE
         size = max(size, np.abs(fixed).max(initial=0.0))
-        return 1.0, Unit(), np.float32 if low < size < high else np.float64
+        precise = low < size < high and not is_far(fixed, root_mean_square(distances))
+        return 1.0, Unit(), np.float32 if precise else np.float64
 
     def _starting_point(self, X, source, pairs, constraint, rng, n_threads):
         """The starting point in units of the distances, float64."""
@@ -472,6 +490,9 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         without any distance is placed at the centre. If `pair_weights` splits the training samples
         into parts without a pair between them, only the part of the nearest landmark is used.
 
+        If the constraint acts on rows one by one, as a sphere or a box does, the samples are placed
+        within it; other constraints are ignored here.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
@@ -492,6 +513,12 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         ValueError
             If X does not match the training data.
 
+        Warns
+        -----
+        UserWarning
+            If a constraint of your own cannot be held by unseen rows; see
+            :attr:`Constraint.acts_on_rows`.
+
         References
         ----------
         Monograph, section 2.4.2 (incremental embedding).
@@ -502,12 +529,13 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             return as_output(self._coordinates(X), X)
 
     def _coordinates(self, X):
-        return np.concatenate([self._place(part)[0] for part in self._blocks(X)])
+        project = self._row_projection()
+        return np.concatenate([self._place(part, project)[0] for part in self._blocks(X)])
 
     def _blocks(self, X):
         return blocks_of_rows(X, len(self._landmarks))
 
-    def _place(self, X):
+    def _place(self, X, project):
         """Coordinates of unseen samples, float64, and their scaled distances to the landmarks."""
         D, twin = self._distance_source.of_unseen(X)
         D *= self.scale_
@@ -520,9 +548,10 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
             unit = self._unit
             landmarks = unit.inside(self.embedding_[self._landmarks].astype(np.float64))
             deviations, n_threads = unit.inside(D[rows]), count_threads(self.n_jobs)
-            return unit.outside(
-                place_by_distances(landmarks, deviations, self._loss, n_threads=n_threads)
-            )
+            options = {"n_threads": n_threads}
+            if project is not None:
+                options["project"] = lambda Z: unit.inside(project(unit.outside(Z)))
+            return unit.outside(place_by_distances(landmarks, deviations, self._loss, **options))
 
         return with_twins(coordinates, twin, self.embedding_), D
 
@@ -549,7 +578,8 @@ class PreserveDistances(GrowingMixin, BaseEmbedding):
         with cpu_by_default():
             X = self._checked_unseen(X)
             landmarks = self.embedding_[self._landmarks].astype(np.float64)
-            placed = (self._place(part) for part in self._blocks(X))
+            project = self._row_projection()
+            placed = (self._place(part, project) for part in self._blocks(X))
             sums = [sums_of_squares(coordinates, landmarks, D) for coordinates, D in placed]
         errors, squares, n_pairs = np.sum(sums, axis=0)
         if not n_pairs:

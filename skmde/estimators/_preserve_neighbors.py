@@ -21,6 +21,7 @@ from skmde._utils.sklearn_compat import (
 from skmde._utils.threads import count_threads
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
+from skmde.core.fixed_items import has_free_item, is_far
 from skmde.core.placement.by_neighbors import place_by_neighbors
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
@@ -31,6 +32,7 @@ from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_host_array, as_output, has_missing, output_dtype
 from skmde.estimators.base.neighbor_scores import NeighborScoresMixin
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
+from skmde.estimators.base.row_constraint import RowConstraintMixin
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -66,7 +68,7 @@ from skmde.preprocessing.neighbors.search import ALGORITHMS
 _GAP = 4.0  # distance of parts of the map that no pair of neighbours joins
 
 
-class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
+class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     r"""Minimum-distortion embedding that keeps nearest neighbours together.
 
     The p pairs of nearest neighbours attract each other, and all pairs of samples repel each other.
@@ -124,7 +126,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         these, all of them repel. If nearly all pairs are neighbours, neighbours repel, too.
     constraint : {"centered", "standardized"}, Constraint or None, default=None
         "centered": mean zero. "standardized": mean zero and unit covariance. None means
-        "centered", or "standardized" if there is no repulsive penalty.
+        "centered", or "standardized" if there is no repulsive penalty. ``Anchored`` gives the
+        coordinates of some samples; pairs of two such samples are left out, since no embedding
+        can change them.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows.
         With "precomputed", X is one of: a matrix of distances (n_samples, n_samples); a sparse
@@ -152,7 +156,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         "quadratic" if repulsive pairs are sampled or there are none. An array has shape
         (n_samples, n_components). For a centered or standardized embedding the mean of the array
         is subtracted; if its root mean square is then below 1e-4 or above 1e4, where penalties are
-        flat, it is scaled to 1.
+        flat, it is scaled to 1. If the constraint gives the coordinates of some samples, every
+        starting point is rotated, reflected and shifted so that these samples are nearest to their
+        coordinates.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-5
@@ -206,7 +212,8 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
 
     Notes
     -----
-    The problem is solved in float32. Before neighbours are compared, the data are centred and
+    The problem is solved in float32, or in float64 if given coordinates of samples are larger than
+    100. Before neighbours are compared, the data are centred and
     scaled in float64, so they may have any scale and offset.
 
     References
@@ -370,6 +377,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         self.repulsive_weight_ = self._rule.weight
         with stage("edges"):
             edges, weights, attraction = self._pairs(neighbors.pairs(), y, counted, random_state)
+            free = has_free_item(n_samples, constraint.fixed_items, edges)
+            if free.any():  # a problem needs a pair
+                edges, weights = edges[free], weights[free]
         self._counted = counted
         with stage("init"):
             start = self._starting_point(
@@ -507,6 +517,8 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 kind = rule.kind if rule.sums_all else None
                 problem = edges, weights, rule.penalties, kind, self.repulsive_weight_
                 start = start * np.float32(balancing_scale(start, *problem))
+        if is_far(constraint.fixed_coordinates, 1.0):
+            start = start.astype(np.float64)  # then the problem is solved in float64
         return separate_coincident(start, random_state)
 
     def _solve(self, start, edges, weights, constraint, X, device):
@@ -552,7 +564,9 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             solution = draw_together(solution, labels, _GAP)
             problem.embed(solution.astype(np.float32), max_iter=0)
         self.embedding_ = given_order(solution.astype(dtype))
-        self.distortion_ = float(problem.value)
+        self._keep_row_constraint(constraint, solution)
+        counts = has_free_item(len(solution), constraint.fixed_items, edges).any()
+        self.distortion_ = float(problem.value) if counts else 0.0
         self.residual_norm_ = float(problem.residual_norm)
         self.n_iter_, self.history_ = result.n_iter, result.history.as_arrays()
         if rule.kind == "normalized":
@@ -591,6 +605,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 repulsion="all" if self._rule.sums_all else None,
                 repulsive_weight=self._repulsive.weight,
                 item_weights=counted.weights,
+                rows=self._row_constraint,
                 device=device,
                 n_jobs=self.n_jobs,
             )
@@ -613,13 +628,17 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples in the embedding of the training samples.
 
-        The coordinates of a sample minimise its own average distortion to the training samples.
-        Its nearest training samples attract it, and all training samples repel it; if repulsive
-        pairs were sampled, a set of training samples that `fit` chose at random does so. The
-        minimum is a local one, found from the best of a few starting points. Unseen samples do not
-        influence each other, so the result for a row does not depend on the rest of X. A sample
-        that equals a training sample, or is at distance 0 from one, gets the coordinates of that
-        sample. A sample without neighbours gets the mean of all coordinates.
+        The coordinates of a sample minimise its own average distortion to the training samples. Its
+        nearest training samples attract it, and all training samples repel it; if repulsive pairs
+        were sampled, a set of training samples that `fit` chose at random does so. The minimum is a
+        local one, found from the best of a few starting points. A better place exists for few
+        samples, except on a line with a repulsion that is infinite at distance 0 (``Log``,
+        ``InversePower``, ``LogRatio``), where it exists for up to a sixth of them. Unseen samples
+        do not influence each other, so the result for a row does not depend on the rest of X. A
+        sample that equals a training sample, or is at distance 0 from one, gets the coordinates of
+        that sample. A sample without neighbours gets the mean of all coordinates. If the constraint
+        acts on rows one by one, as a sphere or a box does, the samples are placed within it; other
+        constraints are ignored here.
 
         Parameters
         ----------
@@ -638,6 +657,12 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
             If `fit` was not called.
         ValueError
             If X does not match the training data.
+
+        Warns
+        -----
+        UserWarning
+            If a constraint of your own cannot be held by unseen rows; see
+            :attr:`Constraint.acts_on_rows`.
 
         References
         ----------
@@ -668,6 +693,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
                 weights[rows],
                 *penalties,
                 **repulsion,
+                project=self._row_projection(),
                 n_threads=n_threads,
             )
 

@@ -158,9 +158,9 @@ class QuadraticMDE(BaseEmbedding):
     If a graph has several connected components, vectors that are constant on each component have
     eigenvalue 0. They are the first columns of the embedding: the first column separates the
     largest component from the others, the second separates the next largest from the smaller ones,
-    and so on. `fit` warns about this. For "isomap" and "mvu" of rows, any two components are
-    connected by their closest pair. For precomputed distances, the distance of pairs that no path
-    connects is twice the longest distance.
+    and so on. `fit` warns about this. For "isomap" and "mvu", any two components are
+    connected by their closest pair, if there is a distance between them. If a sparse matrix or
+    tables give none, the distance of pairs that no path connects is twice the longest distance.
 
     The embedding is unique if the eigenvalues used differ from each other and from the next one;
     signs are fixed by convention. `fit` warns if the last eigenvalue used equals the next one.

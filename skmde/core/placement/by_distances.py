@@ -25,6 +25,7 @@ Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 2.4.2 (incre
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,11 @@ from numpy.typing import ArrayLike, NDArray
 from skmde._linalg.frame import Frame
 from skmde._utils.threads import run_pieces
 from skmde._utils.warn import warn
+from skmde.core.placement.between import points_around, starts_between
 from skmde.core.placement.losses import AnchoredLoss
 from skmde.core.placement.newton import Floats, RowMinimum, Rows, minimize_rows
 from skmde.core.placement.starts import starts_from_distances
+from skmde.core.placement.within import Projection, best_within, minimize_rows_within
 from skmde.exceptions import ConvergenceWarning
 from skmde.functions.base import Loss
 from skmde.functions.registry import resolve_loss
@@ -45,9 +48,10 @@ from skmde.functions.registry import resolve_loss
 _SMOOTHING_LENGTHS = (1e-2, 1e-3, 1e-4, 1e-5)
 # Factor on the tolerance: minima of a smoothed loss serve only as the next starting points.
 _LOOSE = 1e4
-# Number of starts from which a row is solved: `_MANY_RUNS` with at most `_FEW` anchors, since f
-# then has more local minima and costs less.
-_RUNS, _MANY_RUNS, _FEW = 2, 9, 64
+# Number of starts from which a row is solved: `_MANY_RUNS` on a line and with at most `_FEW`
+# anchors, since f then has more local minima, or costs less.
+_RUNS, _MANY_RUNS, _FEW = 3, 9, 64
+_RUNS_BETWEEN = 4  # for losses with poles, whose starts are searched for
 # In radii of the embedding: bounds to which distances other than 0 are clipped, and the limit on
 # an item's distance from the centre.
 _SHORTEST, _LONGEST, _LIMIT = 1e-12, 1e30, 1e15
@@ -96,8 +100,13 @@ def _place_chunk(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Place rows of which each has at least one pair; the anchors' radius must be about 1."""
     rows = np.arange(starts.shape[1])
-    few = len(objective.anchors) <= _FEW
-    count = _MANY_RUNS if few else _RUNS
+    few = len(objective.anchors) <= _FEW or objective.has_poles
+    many = len(objective.anchors) <= _FEW or starts.shape[2] == 1
+    count = _MANY_RUNS if many else _RUNS
+    starts = np.concatenate([starts, points_around(*starts.shape[1:])])
+    if objective.has_poles:
+        count = _RUNS_BETWEEN
+        starts = np.concatenate([starts_between(objective, starts), starts])
     options = {"limit": _LIMIT, "max_iter": max_iter}
     if objective.smooth:
         results, _ = _minimize_from_best(objective, starts, count, tol=tol, **options)
@@ -122,12 +131,38 @@ def _place_chunk(
     return np.stack(ends)[best, rows], np.stack(converged)[best, rows] & finite
 
 
+def _place_within(
+    objective: AnchoredLoss, starts: Floats, free: Floats, project: Projection, tol: float
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Place rows in a set; `free` are their places without it."""
+    rows = np.arange(len(free))
+    radius = 0.25 * (1.0 + np.sqrt(np.square(free).cumsum(axis=1)[:, -1]))
+    starts = np.concatenate([free[None], starts])
+    options: dict[str, Any] = {"radius": radius, "limit": _LIMIT, "tol": tol}
+    if objective.smooth:
+        values = partial(objective.values, rows=rows)
+        found = best_within(objective, starts, values, project, size=1.0, **options)
+        return found.X, found.converged
+    smoothed = objective.smoothed(_SMOOTHING_LENGTHS[0])
+    values = partial(smoothed.values, rows=rows)
+    options["tol"] = _LOOSE * tol
+    found = best_within(smoothed, starts, values, project, size=1.0, **options)
+    ends, converged = [found.X], found.converged
+    for epsilon in _SMOOTHING_LENGTHS[1:]:
+        options["radius"] = np.full(len(free), 10.0 * epsilon)
+        sharper = objective.smoothed(epsilon)
+        ends.append(minimize_rows_within(sharper, ends[-1], project, **options).X)
+    best = _least(np.stack([objective.values(X, rows) for X in ends]))
+    return np.stack(ends)[best, rows], converged
+
+
 def place_by_distances(
     anchor_embedding: ArrayLike,
     deviations: ArrayLike,
     loss: Loss | str | Callable[..., torch.Tensor],
     weights: ArrayLike | None = None,
     *,
+    project: Projection | None = None,
     max_iter: int = 100,
     tol: float = 1e-10,
     chunk_size: int = 256,
@@ -148,6 +183,8 @@ def place_by_distances(
     weights : array-like of shape (q, n_anchors), default=None
         Weights of the pairs, at least 0. A weight of 0 means that there is no such pair. None
         means that all weights are 1.
+    project : callable, default=None
+        The nearest points of a set in which new items are placed, for an array of rows.
     max_iter : int, default=100
         Maximum number of Newton steps of a row, from each start and for each smoothing length.
     tol : float, default=1e-10
@@ -196,6 +233,12 @@ def place_by_distances(
     frame = Frame.by_powers_of_two(anchors)
     anchors, unit = frame.inside(anchors), frame.length
     q = all_deviations.shape[0]
+
+    def inside(points: Floats) -> Floats:
+        assert project is not None
+        nearest: Floats = frame.inside(project(frame.outside(points)))
+        return nearest
+
     X = np.zeros((q, anchors.shape[1]))
     converged = np.ones(q, dtype=bool)
 
@@ -215,6 +258,9 @@ def place_by_distances(
             objective = AnchoredLoss(anchors, deviations, w, function, unit)
             starts = starts_from_distances(anchors, deviations, w)
             X[rows], converged[rows] = _place_chunk(objective, starts, max_iter, tol)
+            if project is not None:
+                args = objective, starts, X[rows], inside, tol
+                X[rows], converged[rows] = _place_within(*args)
 
     run_pieces(solve, [(begin,) for begin in range(0, q, chunk_size)], n_threads)
     if not converged.all():
@@ -225,7 +271,7 @@ def place_by_distances(
             ConvergenceWarning,
         )
     coordinates: Floats = frame.outside(X)
-    return coordinates
+    return coordinates if project is None else project(coordinates)
 
 
 def _checked(

@@ -15,6 +15,7 @@ Lengths are in units of the embedding; numbers are float64.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from skmde._utils.threads import run_pieces
 from skmde._utils.warn import warn
 from skmde.core.placement.distortion import AnchoredDistortion
 from skmde.core.placement.field import FrozenField
-from skmde.core.placement.newton import Floats, Rows, minimize_rows
-from skmde.core.placement.starts import starts_from_neighbors
+from skmde.core.placement.newton import Floats, RowMinimum, Rows, minimize_rows
+from skmde.core.placement.starts import is_barrier, starts_from_neighbors, starts_in_gaps
+from skmde.core.placement.within import Projection, best_within
 from skmde.exceptions import ConvergenceWarning
 from skmde.functions.base import Penalty
 
@@ -34,6 +36,9 @@ from skmde.functions.base import Penalty
 _FLOOR = 1e-10
 # Limit on an item's distance from the embedding's centre, in radii but at least 100 units.
 _LEASH = 100.0
+# Further starts under a barrier, by the number of components: it parts a line, and in more
+# dimensions a row finds a way around it.
+_FURTHER_RUNS = {1: 7, 2: 3}
 
 
 @jit()
@@ -87,6 +92,7 @@ def _place_chunk(
     neighbors_repel: bool,
     field: FrozenField | None,
     center: Floats,
+    project: Projection | None,
     max_iter: int,
     tol: float,
 ) -> tuple[Floats, NDArray[np.bool_]]:
@@ -104,20 +110,55 @@ def _place_chunk(
     if field is not None:
         objective.add_field(field, center)
     starts, spread = starts_from_neighbors(anchors, indices, weights)
+    barred = repulsive is not None and is_barrier(repulsive)
+    barred &= repulsion is not None or field is not None
+    if barred and anchors.shape[1] == 1:
+        repelling = [anchors] if repulsion is None else [anchors, anchors[repulsion[0]]]
+        gaps = [starts_in_gaps(some[:, 0], starts[:, :, 0]) for some in repelling]
+        starts = np.concatenate([starts, *gaps])
     start = _best_start(objective, starts, max(size, 1.0))
-    found = minimize_rows(
-        objective,
-        start,
-        radius=np.maximum(spread, 1e-2 * size),
-        limit=_LEASH * max(size, 1.0),
-        scale=size,
-        tol=tol,
-        max_iter=max_iter,
-    )
+    radius, limit = np.maximum(spread, 1e-2 * size), _LEASH * max(size, 1.0)
+    options: dict[str, Any] = {"scale": size, "tol": tol, "max_iter": max_iter}
+    found = minimize_rows(objective, start, radius=radius, limit=limit, **options)
+    if barred and anchors.shape[1] in _FURTHER_RUNS:
+        options.update(radius=radius, limit=limit)
+        _improve_from_others(objective, starts, start, found, 1e-9 * size, options)
+    if project is not None:
+        found = best_within(
+            objective,
+            np.concatenate([found.X[None], starts]),
+            partial(objective.values, rows=np.arange(len(start))),
+            lambda X: project(X + center) - center,
+            size=size,
+            radius=radius,
+            limit=limit,
+            tol=tol,
+        )
     # If a distortion decreases without bound, a row would end at the limit: keep its start.
-    away = (found.X**2).sum(axis=1) > (0.99 * _LEASH * max(size, 1.0)) ** 2
+    away = (found.X**2).sum(axis=1) > (0.99 * limit) ** 2
     found.X[away] = start[away]
     return found.X, found.converged & ~away
+
+
+def _improve_from_others(
+    objective: AnchoredDistortion,
+    starts: Floats,
+    start: Floats,
+    found: RowMinimum,
+    apart: float,
+    options: dict[str, Any],
+) -> None:
+    """Replace the minima that are higher than those from the next best starts."""
+    rows = np.arange(len(start))
+    values = np.stack([objective.values(np.ascontiguousarray(x), rows) for x in starts])
+    values[~np.isfinite(values)] = np.inf
+    for _ in range(_FURTHER_RUNS[start.shape[1]]):
+        values[np.square(starts - start).sum(axis=2) <= apart**2] = np.inf
+        start = starts[values.argmin(axis=0), rows]
+        other = minimize_rows(objective, start, **options)
+        better = other.value < found.value
+        for old, new in zip(found[:3], other[:3], strict=True):
+            old[better] = new[better]
 
 
 def place_by_neighbors(
@@ -131,6 +172,7 @@ def place_by_neighbors(
     *,
     neighbors_repel: bool = False,
     field: FrozenField | None = None,
+    project: Projection | None = None,
     max_iter: int = 100,
     tol: float = 1e-10,
     chunk_size: int = 1024,
@@ -160,6 +202,8 @@ def place_by_neighbors(
         Whether repulsive items that are neighbours of a new item repel it, too.
     field : FrozenField, default=None
         Repulsion of all training items.
+    project : callable, default=None
+        The nearest points of a set in which new items are placed, for an array of rows.
     max_iter : int, default=100
         Maximum number of Newton steps of a row.
     tol : float, default=1e-10
@@ -246,6 +290,7 @@ def place_by_neighbors(
             neighbors_repel,
             field,
             center,
+            project,
             max_iter,
             tol,
         )
@@ -261,4 +306,4 @@ def place_by_neighbors(
             ConvergenceWarning,
         )
     X += center
-    return X
+    return X if project is None else project(X)

@@ -46,7 +46,12 @@ from skmde.functions.kinds import D_FLOOR
 # Floor of d. Compiled losses have no floor of their own; this one keeps them finite at d = 0.
 _LEAST = 1e-12
 _IN_TORCH = -1
-_SMOOTH = (kinds.SQUARED, kinds.WEIGHTED_SQUARED, kinds.HUBER_LOSS, kinds.SOFT_FRACTIONAL)
+_SMOOTH = (
+    kinds.SQUARED,
+    kinds.WEIGHTED_SQUARED,
+    kinds.HUBER_LOSS,
+    kinds.SOFT_FRACTIONAL,
+)
 
 
 @jit()
@@ -177,6 +182,7 @@ class AnchoredLoss:
         self._kind, self._parameter, _ = loss.kernel_parameters() or (_IN_TORCH, 0.0, 0.0)
         self.smooth = self._kind in _SMOOTH
         self.smooth |= self._kind == kinds.POWER_LOSS and self._parameter >= 2.0
+        self.has_poles = self._kind in (kinds.FRACTIONAL, kinds.SOFT_FRACTIONAL)
         self._dtype, self._device = dtype_and_device(loss)
         self._floor, self._divisor = _LEAST, 1.0
         if self._kind == _IN_TORCH:

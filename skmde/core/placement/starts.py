@@ -24,10 +24,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 
 from skmde._utils.jit import jit
+from skmde.functions.base import Penalty
 
 _MOST_ROTATIONS = 30
+_NEAR, _STEEP = 1e-6, 1e3  # a barrier has a larger force at this distance
 # Neighbours that are starts in the plane and in more dimensions: further ones seldom add a minimum.
 _MOST_NEIGHBORS = 15
 
@@ -92,6 +95,40 @@ def starts_from_neighbors(anchors: Any, indices: Any, weights: Any) -> Any:
                 square += weights[r, e] / total * u * u
         spread[r] = np.sqrt(square)
     return starts, spread
+
+
+def is_barrier(penalty: Penalty) -> bool:
+    """Whether the force of a built-in penalty grows without bound at distance 0."""
+    if penalty.kernel_parameters() is None:
+        return False  # a function of the user's own may not be defined for a single pair
+    near = torch.full((1,), _NEAR, dtype=torch.float64, device="cpu")
+    force = abs(float(penalty.slope(near))) * _NEAR
+    return force > _STEEP
+
+
+def starts_in_gaps(repelling: Any, points: Any) -> Any:
+    """Middles of the gaps between repelling items of a line, around given points.
+
+    No step crosses an item that repels by a barrier, and there is a minimum in every gap.
+
+    Parameters
+    ----------
+    repelling : ndarray of shape (n,)
+        Places of items on the line.
+    points : ndarray of shape (s, q)
+        Points of each row.
+
+    Returns
+    -------
+    ndarray of shape (6 s, q, 1)
+    """
+    places = np.unique(repelling)
+    margin = 0.05 * (places[-1] - places[0]) or 1.0
+    places = np.concatenate([places[:1] - margin, places, places[-1:] + margin])
+    gaps = np.searchsorted(places, points)[None] + np.arange(-2, 4)[:, None, None]
+    gaps = np.clip(gaps, 1, len(places) - 1)
+    middles = 0.5 * (places[gaps - 1] + places[gaps])
+    return middles.reshape(-1, points.shape[1], 1)
 
 
 @jit()

@@ -6,7 +6,9 @@ import numpy as np
 
 from skmde._utils.validation import check_magnitude
 from skmde.constraints import Anchored
+from skmde.core.fixed_items import has_free_item
 from skmde.estimators.samples.targets import dense_argument, is_missing
+from skmde.preprocessing.pairs.sampling import all_edges
 
 
 def known_coordinates(y, anchors, anchor_values, n_samples, n_components, name):
@@ -116,3 +118,30 @@ def _from_indices(anchors, anchor_values, n_samples):
     constraint.validate(n_samples, values.shape[1] if values.ndim == 2 else 1)
     anchors, first = np.unique(anchors, return_index=True)
     return anchors.astype(np.int64), values[first].astype(np.float64)
+
+
+def pairs_of_free_items(pairs, fixed, n_items):
+    """The pairs without those of two fixed items, which no embedding can change.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        With distances.
+    fixed : ndarray of int
+        Items of given coordinates.
+    n_items : int
+
+    Returns
+    -------
+    pairs : Pairs
+        It may be empty.
+    """
+    if len(fixed) < 2:
+        return pairs
+    edges = all_edges(n_items) if pairs.edges is None else pairs.edges
+    kept = has_free_item(n_items, fixed, edges)
+    return pairs._replace(
+        edges=edges[kept],
+        distances=pairs.distances[kept],
+        weights=None if pairs.weights is None else pairs.weights[kept],
+    )

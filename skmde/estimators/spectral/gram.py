@@ -196,7 +196,8 @@ class DistanceProblem(GramProblem):
 class AllPaths(NeighborPaths):
     """All path lengths in the graph of nearest neighbours.
 
-    For a graph of rows, connected components are joined by their closest pairs.
+    Connected components are joined by their closest pairs, if there are distances between them.
+    Tables of neighbours hold no others.
     """
 
     def __init__(self, X, n_neighbors, *, metric, metric_params, n_jobs, verbose, **search):
@@ -204,10 +205,12 @@ class AllPaths(NeighborPaths):
         tables = NeighborTables(X, n_neighbors, **search)
         super().__init__(tables, None, n_jobs, verbose)
         n_parts, labels = connected_components(self._matrix)
-        if n_parts == 1 or tables.index is None:
+        if n_parts == 1 or isinstance(X, tuple):
             return
         edges, lengths = bridges(X, labels, metric, metric_params, n_jobs)
         there = self._matrix.tocoo()
+        if not len(edges):
+            return
         rows, columns = np.concatenate([[there.row, there.col], edges.T], axis=1)
         values = np.concatenate([there.data, lengths])
         graph = sp.csr_array((values, (rows, columns)), shape=there.shape)

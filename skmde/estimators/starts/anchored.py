@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skmde.core.fixed_items import start_over_fixed
 from skmde.estimators.base.input import as_host_array
 from skmde.estimators.starts.distances import fill_constant_columns, landmark_start
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
@@ -36,6 +37,7 @@ def anchored_start(init, pairs, labels, problem, random_state, rng, n_threads):
         start = given_anchored_start(init, problem)
         lengths = problem.values if problem.deviations is None else problem.deviations
         check_not_wild(start, problem.values, lengths)
+        start = start_over_fixed(start, problem.anchors, problem.values, labels)
     elif init == "random":
         start = start_about_anchors(problem, rng)
     elif problem.deviations is not None:
@@ -70,16 +72,10 @@ def distance_start(source, labels, problem, rng, n_threads):
     """
     m = problem.values.shape[1]
     X = fill_constant_columns(landmark_start(source, labels, m, rng, n_threads), rng)
-    if labels is None:
-        return _laid_over(X, problem.anchors, problem.values)
-    for part in range(labels.max() + 1):
-        items = np.flatnonzero(labels == part)
-        inside = np.isin(problem.anchors, items)
-        if inside.any():
-            known = np.searchsorted(items, problem.anchors[inside])
-            X[items] = _laid_over(X[items], known, problem.values[inside])
-        else:
-            X[items] += problem.center - X[items].mean(axis=0)
+    X = start_over_fixed(X, problem.anchors, problem.values, labels)
+    if labels is not None:
+        for part in np.setdiff1d(labels, labels[problem.anchors]):
+            X[labels == part] += problem.center - X[labels == part].mean(axis=0)
     return X
 
 
@@ -90,12 +86,3 @@ def start_about_anchors(problem, rng):
     if problem.deviations is not None:
         spread = max(spread, problem.deviations.max(initial=0.0) / 2)
     return center + (spread or 1.0) * rng.standard_normal((problem.n_items, m))
-
-
-def _laid_over(X, rows, target):
-    """X rotated, reflected and shifted so that the given rows are nearest to the target."""
-    origin, goal = X[rows].mean(axis=0), target.mean(axis=0)
-    # einsum, because the bits of BLAS depend on its number of threads
-    products = np.einsum("ki,kj->ij", target - goal, X[rows] - origin)
-    U, _, Vt = np.linalg.svd(products)
-    return np.einsum("ki,ij->kj", X - origin, (U @ Vt).T) + goal

@@ -1,0 +1,69 @@
+"""Items with given coordinates: starting points over them, and pairs that say nothing.
+
+Distances determine an embedding up to a rigid motion, and fixed items determine the motion. A start
+that is turned against them leads to a local minimum, where free items are on the wrong side. So
+every start is rotated, reflected and shifted onto the fixed items (orthogonal Procrustes).
+
+A pair of two fixed items adds a constant to the average distortion. Estimators leave it out, so
+that the average is over the pairs that the solver can change.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from skmde._linalg.procrustes import laid_over
+
+_FAR = 100.0  # float32 then resolves a 100,000th of the length
+
+
+def start_over_fixed(
+    start: np.ndarray, items: np.ndarray, coordinates: np.ndarray, labels: np.ndarray | None
+) -> np.ndarray:
+    """A starting point, of which each connected component is laid over its fixed items.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n, m), float64
+    items, coordinates : ndarrays of shape (k,) and (k, m)
+        Fixed items, at least one, and their coordinates.
+    labels : ndarray of shape (n,), int, or None
+        Connected component of each item; None if there is only one.
+
+    Returns
+    -------
+    start : ndarray of shape (n, m)
+        A component without fixed items moves as all fixed items together do.
+    """
+    moved = laid_over(start, items, coordinates)
+    if labels is None:
+        return moved
+    moved = moved.copy()
+    parts = labels[items]
+    for part in np.unique(parts):
+        own, inside = labels == part, parts == part
+        places = np.cumsum(own) - 1
+        moved[own] = laid_over(start[own], places[items[inside]], coordinates[inside])
+    return moved
+
+
+def labels_of_edges(edges: np.ndarray, n_items: int) -> np.ndarray | None:
+    """Connected component of each item; None if there is only one."""
+    graph = coo_array((np.ones(len(edges), np.int8), tuple(edges.T)), shape=(n_items, n_items))
+    n_parts, labels = connected_components(graph, directed=False)
+    return None if n_parts == 1 else labels
+
+
+def has_free_item(n_items: int, fixed: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Whether a pair has an item that is not fixed: bool, one for each pair."""
+    free = np.ones(n_items, dtype=bool)
+    free[fixed] = False
+    found: np.ndarray = free[edges].any(axis=1)
+    return found
+
+
+def is_far(coordinates: np.ndarray, length: float) -> bool:
+    """Whether fixed items are so far from the origin that float32 does not resolve the length."""
+    return float(np.abs(coordinates).max(initial=0.0)) > _FAR * length

@@ -1,0 +1,144 @@
+"""Rows, dense distances, sparse distances and tables of the same data give the same map."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from sklearn.datasets import make_blobs
+from sklearn.manifold import Isomap
+from sklearn.neighbors import NearestNeighbors
+
+from skmde import (
+    AnchoredClassifier,
+    AnchoredMDE,
+    PreserveDistances,
+    PreserveNeighbors,
+    QuadraticMDE,
+)
+from skmde.estimators.spectral.bridges import bridges
+
+K = 7
+CONNECTED = np.random.default_rng(0).standard_normal((60, 3))
+APART, _ = make_blobs(60, 4, centers=3, cluster_std=0.5, random_state=0)
+NEIGHBORS = {"n_neighbors": K}
+COORDINATES = np.full((60, 2), np.nan)
+COORDINATES[::6] = np.random.default_rng(1).standard_normal((10, 2))
+CLASSES = np.where(np.arange(60) % 5 == 0, np.arange(60) // 5 % 3, -1)
+
+# Ways in that hold all distances, and ways that hold those of neighbours.
+FULL = ("rows", "dense", "sparse")
+ALL = (*FULL, "neighbors", "tables")
+
+
+def given(way, X):
+    if way == "rows":
+        return X
+    D = cdist(X, X)
+    if way == "dense":
+        return D
+    if way == "sparse":
+        np.fill_diagonal(D, 0)
+        return sp.csr_array(D)
+    distances, indices = NearestNeighbors(n_neighbors=K).fit(X).kneighbors()
+    if way == "tables":
+        return indices, distances
+    rows = np.repeat(np.arange(len(X)), K)
+    return sp.csr_array((distances.ravel(), (rows, indices.ravel())), shape=D.shape)
+
+
+CASES = [
+    (PreserveNeighbors, {**NEIGHBORS, "init": "quadratic"}, None, ALL),
+    (PreserveNeighbors, {**NEIGHBORS, "init": "isomap"}, None, ALL),
+    (PreserveNeighbors, {**NEIGHBORS, "init": "random", "repulsion": "sampled"}, None, ALL),
+    (PreserveNeighbors, {**NEIGHBORS, "repulsive_penalty": None}, None, ALL),
+    (PreserveDistances, {"init": "random", "loss": "squared"}, None, FULL),
+    (PreserveDistances, {"loss": "squared"}, None, FULL),
+    (PreserveDistances, {**NEIGHBORS, "loss": "squared"}, None, (*FULL, "neighbors")),
+    (AnchoredMDE, NEIGHBORS, COORDINATES, ALL),
+    (AnchoredMDE, {**NEIGHBORS, "attractive_penalty": "huber"}, COORDINATES, ALL),
+    (AnchoredMDE, {**NEIGHBORS, "loss": "squared"}, COORDINATES, (*FULL, "neighbors")),
+    (AnchoredMDE, {"loss": "squared"}, COORDINATES, FULL),
+    (AnchoredClassifier, NEIGHBORS, CLASSES, ALL),
+    (QuadraticMDE, {**NEIGHBORS, "weights": "laplacian"}, None, ALL),
+    (QuadraticMDE, {**NEIGHBORS, "weights": "normalized_laplacian"}, None, ALL),
+    (QuadraticMDE, {**NEIGHBORS, "weights": "isomap"}, None, ALL),
+    (QuadraticMDE, {"weights": "classical_mds"}, None, ("rows", "dense")),
+]
+
+
+def distances_of_map(make, params, y, way, X):
+    """Distances in the map, which neither rotations nor signs change."""
+    params = {**params, "random_state": 0, "n_jobs": 1}
+    if make is AnchoredClassifier:
+        params = {k: v for k, v in params.items() if k != "random_state"}
+    if way != "rows":
+        params["metric"] = "precomputed"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # components
+        fitted = make(**params).fit(given(way, X), y)
+    Y = fitted.label_distributions_ if make is AnchoredClassifier else fitted.embedding_
+    return cdist(Y, Y)
+
+
+def name_of(case):
+    make, params, *_ = case
+    return "-".join([make.__name__, *map(str, params.values())])
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+@pytest.mark.parametrize("X", [CONNECTED, APART], ids=["connected", "apart"])
+def test_ways_in_agree(case, X):
+    make, params, y, ways = case
+    if X is APART and (params.get("weights") == "isomap"):
+        ways = FULL  # tables of neighbours do not say how far apart their components are
+    expected = distances_of_map(make, params, y, "rows", X)
+    for way in ways[1:]:
+        found = distances_of_map(make, params, y, way, X)
+        np.testing.assert_allclose(found, expected, atol=2e-3 * expected.max(), err_msg=way)
+
+
+@pytest.mark.parametrize("way", FULL)
+def test_isomap_of_blobs_is_scikit_learns(way):
+    X, _ = make_blobs(90, 4, centers=3, cluster_std=0.5, random_state=0)
+    with pytest.warns(UserWarning, match="3 connected components; every two are joined"):
+        fitted = QuadraticMDE(
+            weights="isomap",
+            n_neighbors=5,
+            metric="euclidean" if way == "rows" else "precomputed",
+            random_state=0,
+        ).fit(given(way, X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = Isomap(n_neighbors=5).fit_transform(X)
+    ours = fitted.embedding_ * np.sqrt(-fitted.eigenvalues_ / len(X))
+    np.testing.assert_allclose(np.abs(ours), np.abs(expected), atol=1e-6 * np.abs(expected).max())
+
+
+def test_components_without_a_distance_between_them_are_told_of():
+    X, _ = make_blobs(90, 4, centers=3, cluster_std=0.5, random_state=0)
+    with pytest.warns(UserWarning, match="2700 pairs of samples have no distance and no path"):
+        QuadraticMDE(weights="isomap", metric="precomputed", random_state=0).fit(
+            given("neighbors", X)
+        )
+
+
+def test_given_distances_join_components_by_the_mean_of_both_directions():
+    D = np.full((4, 4), np.inf)
+    D[0, 1] = D[2, 3] = 1.0
+    D[0, 2], D[2, 0] = 4.0, 6.0
+    D[1, 3] = D[3, 1] = 5.5
+    stored = np.isfinite(D)
+    graph = sp.csr_array((D[stored], np.nonzero(stored)), shape=D.shape)
+    labels = np.array([0, 0, 1, 1])
+    for data in (D, graph):
+        with pytest.warns(UserWarning, match="2 connected components"):
+            edges, lengths = bridges(data, labels, "precomputed", None, 1)
+        assert edges.tolist() == [[0, 2]]
+        assert lengths.tolist() == [5.0]
+    graph[2, 0] = 7.5  # now the mean is 5.75
+    with pytest.warns(UserWarning):
+        edges, lengths = bridges(graph, labels, "precomputed", None, 1)
+    assert edges.tolist() == [[1, 3]]
+    assert lengths.tolist() == [5.5]
