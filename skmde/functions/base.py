@@ -8,8 +8,9 @@ torch tensors of any floating dtype and device. In addition to its value it prov
     slope(d) = p'(d) / d        and        curvature(d) = p''(d).
 
 The gradient of p(||x_i - x_j||) with respect to x_i is ``slope * (x_i - x_j)``, so no division is
-needed if p' vanishes at 0. Where the slope of a penalty diverges, distances below `D_FLOOR` are replaced by
-`D_FLOOR`; for losses, this floor is in proportion to a delta below 1. Results that overflow their dtype are clamped to its largest finite number.
+needed if p' vanishes at 0. Where the slope of a penalty diverges, distances below `D_FLOOR` are
+replaced by `D_FLOOR`; for losses, this floor is in proportion to a delta below 1. Results that
+overflow their dtype are clamped to its largest finite number.
 
 d and delta are in units of the embedding.
 """

@@ -18,15 +18,15 @@ folder are the reference. The kernels must agree with them at the ends of the ra
   ``FRACTIONAL`` and ``SOFT_FRACTIONAL`` therefore use its absolute error.
 
 Notation in the comments: ``sigma(u) = 1 / (1 + exp(-u))``; ``E`` is ``D`` if the exponent is below
-2 (where the slope of d^a diverges) and ``d`` otherwise; ``r = d - delta``; ``R`` and ``B`` are r and B
-with d replaced by ``max(d, D_TINY)`` (so that the slope of (0 - d)^2 is 2 at d = 0 too). Each line gives (a, b), value, and slope; the
-curvature is the derivative of ``d slope`` there.
+2 (where the slope of d^a diverges) and ``d`` otherwise; ``r = d - delta``; ``R`` and ``B`` are r
+and B with d replaced by ``max(d, D_TINY)`` (so that the slope of (0 - d)^2 is 2 at d = 0 too). Each
+line gives (a, b), value, and slope; the curvature is the derivative of ``d slope`` there.
 """
 
 from typing import Final
 
 D_FLOOR: Final = 1e-7
-# Smallest divisor of a loss. Its reciprocal fits in float32, where every distance above 0 is longer.
+# Smallest divisor of a loss. Its reciprocal fits in float32, where distances above 0 are longer.
 D_TINY: Final = 1e-37
 
 # Penalties p(d). The distortion is w p(d), unless the formula itself contains w.
