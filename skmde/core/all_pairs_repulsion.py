@@ -175,7 +175,7 @@ class AllPairsRepulsion:
         last = replace(lbfgs, max_step=_MAX_STEP, min_decrease=_MIN_DECREASE)
         if constraint.fixes_unit:
             return last
-        first = RisingRepulsion(lbfgs.tol)
+        first = RisingRepulsion(lbfgs.tol, scale=lbfgs.scale)
         n_first = min(first.max_iter, 2 * max_iter // 3)
         solvers = replace(first, max_iter=n_first), replace(last, snapshot_every=None)
         return InTurn(solvers, max_iter, every)

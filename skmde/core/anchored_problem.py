@@ -12,7 +12,7 @@ The unit and offset of the coordinates must not affect precision or the number o
 - The solver works in a `Frame` around the anchors' mean. For a loss that is homogeneous (has a
   degree), the unit is the root mean square of the original distances. For attraction only, the unit
   is the root mean square of the anchors' centred coordinates, and the distortion is divided by that
-  of the quadratic solution.
+  of the quadratic solution. Otherwise, the solver gets the unit of ``typical_scale.py``.
 - A strong pull makes the problem ill-conditioned. The variable of a soft anchor is therefore its
   difference from the anchor's value, in a unit that is shorter if the pull outweighs the pairs.
 """
@@ -21,15 +21,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from skmde._linalg.frame import Frame, Unit
+from skmde._linalg.reductions import dot
 from skmde._linalg.scaling import root_mean_square
 from skmde._utils.threads import count_threads
-from skmde.constraints import Anchored
+from skmde.constraints import Anchored, Centered
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.base import Term
@@ -40,8 +42,10 @@ from skmde.core.objectives.rescaled import Rescaled
 from skmde.core.objectives.total import Total
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
-from skmde.core.solvers.result import Callback, callbacks_in_units
+from skmde.core.solvers.result import Callback, SolveResult, callbacks_in_units
+from skmde.core.solvers.scale import Scale
 from skmde.core.spectral.placement import QuadraticPlacement, loose_items, place_quadratic
+from skmde.core.typical_scale import typical_scale
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.powers import Linear, Quadratic
 from skmde.functions.residual_losses import SquaredLoss
@@ -52,6 +56,7 @@ from skmde.functions.thresholds import Huber
 _HUBER_THRESHOLDS = (0.3, 0.03, 0.003, 0.0003)
 _PRECISE = (1e-6, 1e6)  # sizes of an embedding for which float32 is precise enough
 _STIFF = 100.0  # float32 is not precise enough if pulls outweigh pairs by this factor
+_EXACT = "the problem is quadratic and was solved exactly"
 
 Functions = Loss | tuple[Penalty, Penalty | None]
 
@@ -74,6 +79,10 @@ class AnchoredSolution(NamedTuple):
         Number of iterations.
     history : dict of ndarray
         See :meth:`~skmde.core.solvers.result.History.as_arrays`.
+    converged : bool
+        Whether the tolerance was reached; true for an exact solution.
+    reason : str
+        What stopped the solve, as a sentence.
     """
 
     X: np.ndarray
@@ -82,6 +91,8 @@ class AnchoredSolution(NamedTuple):
     residual_norm: float
     n_iter: int
     history: dict[str, np.ndarray]
+    converged: bool
+    reason: str
 
 
 class _Variables(NamedTuple):
@@ -222,7 +233,8 @@ class AnchoredProblem:
             "seconds": time.perf_counter() - begin,
         }
         history = {name: np.array([number]) for name, number in last.items()}
-        return self._solution(placement.X, value, gradient, placement.n_iter, history)
+        found = placement.X, value, gradient, placement.n_iter, history
+        return self._solution(*found, True, _EXACT)
 
     @property
     def _is_quadratic(self) -> bool:
@@ -279,8 +291,8 @@ class AnchoredProblem:
                 # penalty. The pulls are scaled by the same factor.
                 smoothed = Huber(threshold), None
                 pull = 2 * threshold
-                X, _, _ = self._run(variables, smoothed, X, dtype, LBFGS(**settings), pull)
-        X, n_iter, history = self._run(
+                X, *_ = self._run(variables, smoothed, X, dtype, LBFGS(**settings), pull)
+        X, result, history = self._run(
             variables,
             self.functions,
             X,
@@ -290,7 +302,8 @@ class AnchoredProblem:
             verbose=verbose,
         )
         value, gradient = self._evaluate(X)
-        return self._solution(X, value, gradient, n_iter, history)
+        found = X, value, gradient, result.n_iter, history
+        return self._solution(*found, result.converged, result.reason)
 
     def _run(
         self,
@@ -302,8 +315,8 @@ class AnchoredProblem:
         pull: float = 1.0,
         callbacks: Sequence[Callback] = (),
         verbose: int = 0,
-    ) -> tuple[np.ndarray, int, dict[str, np.ndarray]]:
-        """Coordinates of all items, number of iterations and history of one L-BFGS solve."""
+    ) -> tuple[np.ndarray, SolveResult, dict[str, np.ndarray]]:
+        """Coordinates of all items, result and history of one L-BFGS solve."""
         frame, factor = variables.frame, variables.factor
         inside = np.empty((self._n_all, start.shape[1]))
         inside[: len(start)] = frame.inside(start)
@@ -318,7 +331,7 @@ class AnchoredProblem:
         average = self._objective(functions, X.dtype, frame.unit, pull)
         objective = Rescaled(average, tensor(variables.offset), tensor(lengths[:, None]))
         Z = objective.from_original(X)
-        if not np.isfinite(float(objective.value_and_gradient(Z)[0])):
+        if np.isinf(float(objective.value_and_gradient(Z)[0])):
             raise ValueError(
                 "The average distortion is infinite at the starting point: a barrier penalty is "
                 "infinite if two items are too close. Use a penalty that is finite there, or pass "
@@ -327,10 +340,11 @@ class AnchoredProblem:
         if self._attracts_only:
             quadratic = frame.inside(self.quadratic_solution().X[: self.n_items])
             X[: self.n_items] = torch.from_numpy(quadratic)
-            value = float(objective.value_and_gradient(objective.from_original(X))[0])
-            objective.unit = value if 0 < value < np.inf else 1.0
+            objective.unit = self._attraction(average, X)
         values = objective.unit * factor
         norms = values / (frame.unit * variables.length)
+        if not self._attracts_only:
+            solver = replace(solver, scale=self._scale(average))
 
         def outside(Z: torch.Tensor) -> np.ndarray:
             X: np.ndarray = frame.outside(objective.to_original(Z).cpu().double().numpy())
@@ -351,7 +365,28 @@ class AnchoredProblem:
         history = result.history.as_arrays()
         history["value"] *= values
         history["residual_norm"] *= norms
-        return outside(result.X), result.n_iter, history
+        return outside(result.X), result, history
+
+    def _attraction(self, average: Total, X: torch.Tensor) -> float:
+        """Unit of the average distortion if no pair repels, from its value at an embedding."""
+        total, gradient = average.value_and_gradient(X)
+        value, virial = float(total), float(dot(gradient, X))
+        assert isinstance(self.functions, tuple)
+        if self.functions[0].degree is None:
+            # Such a penalty may have an offset, which is not distortion. The sum of w p'(d) d has
+            # none, but for a penalty like a logarithm it is much smaller than the distortion.
+            least, _ = average.value_and_gradient(torch.zeros_like(X))
+            value = max(virial / 4, value - float(least))
+        return value if 0 < value < np.inf else 1.0
+
+    def _scale(self, average: Total) -> Scale:
+        """Unit of the average distortion; pulls do not count."""
+        term = average.terms[0]
+        assert isinstance(term, EdgeTerm) and isinstance(term.edges, EdgeList)
+        pairs = term.edges
+        if self._anchor_weight is not None:
+            pairs = replace(pairs, segments=pairs.segments[:-1])
+        return typical_scale(pairs, Centered(), self.values.shape[1])
 
     def _variables(self) -> _Variables:
         unit, factor = self._unit()
@@ -375,13 +410,16 @@ class AnchoredProblem:
         gradient: np.ndarray,
         n_iter: int,
         history: dict[str, np.ndarray],
+        converged: bool,
+        reason: str,
     ) -> AnchoredSolution:
         """The solution for the items, without the targets of pulls."""
         own = gradient[: self.n_items].copy()
         if self._anchor_weight is not None:
             own[self.anchors] += gradient[self._fixed]  # cancels the gradient of the pull
         norm = self._residual_norm(gradient)
-        return AnchoredSolution(X[: self.n_items], value, own, norm, n_iter, history)
+        numbers = value, own, norm, n_iter, history, converged, reason
+        return AnchoredSolution(X[: self.n_items], *numbers)
 
     @property
     def _attracts_only(self) -> bool:

@@ -156,7 +156,8 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         Maximum number of iterations.
     tol : float, default=1e-5
         Tolerance: the solver stops when the Frobenius norm of the projected gradient is at most
-        this.
+        `tol` times the mean of :math:`|w\, p'(1)|` over the pairs, with the weights w and the
+        penalties p. So a common factor of the weights or of the penalties changes nothing.
     memory_size : int, default=10
         Number of past steps in the quasi-Newton approximation.
     random_state : int, RandomState instance or None, default=None
@@ -191,6 +192,11 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         Frobenius norm of the projected gradient.
     n_iter_ : int
         Number of iterations.
+    converged_ : bool
+        Whether the solver reached `tol`.
+    stop_reason_ : str
+        What stopped the solver, as a sentence: `tol`, `max_iter`, a callback, or that the
+        distortion no longer decreases.
     history_ : dict of ndarray
         ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration.
         The first entry is the starting point.
@@ -548,6 +554,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         self.distortion_ = float(problem.value)
         self.residual_norm_ = float(problem.residual_norm)
         self.n_iter_, self.history_ = result.n_iter, result.history.as_arrays()
+        self.converged_, self.stop_reason_ = result.converged, result.reason
         if rule.kind == "normalized":
             self._repulsive = RepulsiveSamples.all(problem.effective_repulsive_weight())
 
@@ -591,6 +598,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
         self.embedding_ = self._joined(solution.X[len(anchors) :])
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
+        self.converged_, self.stop_reason_ = solution.converged, solution.reason
         self._store_fit(counted, neighbors, problem.edges, problem.weights)
         self._repulsive = self._repulsive.after_extension(len(start), random_state)
         return problem.count_loose()

@@ -144,6 +144,10 @@ class Penalty(DistortionFunction):
     #: The degree k of homogeneity, p(s d) = s^k p(d), or None if p is not homogeneous.
     degree: float | None = None
 
+    #: A distance at which the derivative has its typical magnitude: the solver's tolerance is
+    #: relative to it.
+    typical_distance: float = 1.0
+
     @property
     def smooth_length(self) -> float | None:
         """Length on which p varies, if p is a smooth function of d^2; otherwise None.

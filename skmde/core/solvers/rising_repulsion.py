@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
@@ -46,6 +46,7 @@ from skmde.core.solvers.result import (
     Status,
     asks_to_stop,
 )
+from skmde.core.solvers.scale import Scale
 
 _EXAGGERATION = 4.0
 _STAGES = (50, 60, 75)  # iterations of the three stages
@@ -60,16 +61,19 @@ class RisingRepulsion(Solver):
     Parameters
     ----------
     tol : float
-        Stop when the Frobenius norm of the projected gradient is at most `tol`.
+        Stop when the Frobenius norm of the projected gradient is at most `tol` times its unit.
     max_iter : int
         Number of iterations. If there are fewer than 185, all stages are shortened.
     max_step : float
         Longest move of an item in an iteration, in the units of the embedding.
+    scale : Scale
+        The units of the objective.
     """
 
     tol: float = 1e-5
     max_iter: int = sum(_STAGES)
     max_step: float = 5.0
+    scale: Scale = field(default_factory=Scale)
 
     def check(self, objective: Objective) -> None:
         """Check that the objective has an attraction and a repulsion.
@@ -127,7 +131,7 @@ class RisingRepulsion(Solver):
             if not is_finite:
                 status = Status.NOT_FINITE
                 break
-            if norm <= self.tol:
+            if norm <= self.tol * self.scale.gradient:
                 status = Status.CONVERGED
                 break
             weakest = attraction / (_EXAGGERATION * abs(energy)) if energy else slope
@@ -158,6 +162,8 @@ class RisingRepulsion(Solver):
             n_evaluations=evaluations,
             converged=status is Status.CONVERGED,
             status=status,
-            reason=status.sentence(residual_norm=norm, tol=self.tol, max_iter=self.max_iter),
+            reason=status.sentence(
+                residual_norm=norm / self.scale.gradient, tol=self.tol, max_iter=self.max_iter
+            ),
             history=history,
         )
