@@ -28,7 +28,6 @@ import numpy as np
 import torch
 
 from skmde._linalg.frame import Frame, Unit
-from skmde._linalg.reductions import dot
 from skmde._linalg.scaling import root_mean_square
 from skmde._utils.threads import count_threads
 from skmde.constraints import Anchored, Centered
@@ -45,7 +44,7 @@ from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import Callback, SolveResult, callbacks_in_units
 from skmde.core.solvers.scale import Scale
 from skmde.core.spectral.placement import QuadraticPlacement, loose_items, place_quadratic
-from skmde.core.typical_scale import typical_scale
+from skmde.core.typical_scale import typical_scale, unit_of_attraction
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.powers import Linear, Quadratic
 from skmde.functions.residual_losses import SquaredLoss
@@ -340,7 +339,8 @@ class AnchoredProblem:
         if self._attracts_only:
             quadratic = frame.inside(self.quadratic_solution().X[: self.n_items])
             X[: self.n_items] = torch.from_numpy(quadratic)
-            objective.unit = self._attraction(average, X)
+            assert isinstance(functions, tuple)
+            objective.unit = unit_of_attraction(average, X, functions[0])
         values = objective.unit * factor
         norms = values / (frame.unit * variables.length)
         if not self._attracts_only:
@@ -366,18 +366,6 @@ class AnchoredProblem:
         history["value"] *= values
         history["residual_norm"] *= norms
         return outside(result.X), result, history
-
-    def _attraction(self, average: Total, X: torch.Tensor) -> float:
-        """Unit of the average distortion if no pair repels, from its value at an embedding."""
-        total, gradient = average.value_and_gradient(X)
-        value, virial = float(total), float(dot(gradient, X))
-        assert isinstance(self.functions, tuple)
-        if self.functions[0].degree is None:
-            # Such a penalty may have an offset, which is not distortion. The sum of w p'(d) d has
-            # none, but for a penalty like a logarithm it is much smaller than the distortion.
-            least, _ = average.value_and_gradient(torch.zeros_like(X))
-            value = max(virial / 4, value - float(least))
-        return value if 0 < value < np.inf else 1.0
 
     def _scale(self, average: Total) -> Scale:
         """Unit of the average distortion; pulls do not count."""

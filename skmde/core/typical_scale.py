@@ -20,8 +20,10 @@ import math
 
 import torch
 
+from skmde._linalg.reductions import dot
 from skmde.constraints import Constraint
 from skmde.core.objectives.edge_term import Edges
+from skmde.core.objectives.total import Total
 from skmde.core.solvers.scale import Scale
 from skmde.functions.base import Loss, Penalty
 
@@ -72,6 +74,33 @@ def typical_scale(edges: Edges, constraint: Constraint, n_components: int) -> Sc
         next((x for x in candidates if 0 < x < math.inf), 1.0),
         length if 0 < length < math.inf else 1.0,
     )
+
+
+def unit_of_attraction(average: Total, X: torch.Tensor, penalty: Penalty) -> float:
+    """Unit of the average distortion of pairs that attract each other, at an embedding.
+
+    A penalty that is not homogeneous may have an offset p(0), which is not distortion.
+
+    Parameters
+    ----------
+    average : Total
+    X : torch.Tensor of shape (n_items, n_components)
+        Coordinates, with the origin amid the anchors.
+    penalty : Penalty
+
+    Returns
+    -------
+    unit : float
+        1 if the distortion has no usable number.
+    """
+    total, gradient = average.value_and_gradient(X)
+    value = float(total)
+    if penalty.degree is None:
+        # The sum of w p'(d) d has no offset and no cancellation, but for a penalty like a logarithm
+        # it is much smaller than the distortion.
+        least, _ = average.value_and_gradient(torch.zeros_like(X))
+        value = max(float(dot(gradient, X)) / 4, value - float(least))
+    return value if 0 < value < math.inf else 1.0
 
 
 def _total(x: torch.Tensor) -> float:

@@ -161,7 +161,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         least 1, as scikit-learn requires. For "linear", iterations on a smoothed penalty that
         prepare the starting point are not counted.
     converged_ : bool
-        Whether the solver reached `tol`.
+        Whether the norm of the gradient reached `tol`.
     stop_reason_ : str
         What stopped the solver, as a sentence: `tol`, `max_iter`, a callback, or that the
         distortion no longer decreases.

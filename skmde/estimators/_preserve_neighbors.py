@@ -193,7 +193,7 @@ class PreserveNeighbors(NeighborScoresMixin, GrowingMixin, BaseEmbedding):
     n_iter_ : int
         Number of iterations.
     converged_ : bool
-        Whether the solver reached `tol`.
+        Whether the norm of the gradient reached `tol`.
     stop_reason_ : str
         What stopped the solver, as a sentence: `tol`, `max_iter`, a callback, or that the
         distortion no longer decreases.
