@@ -11,12 +11,16 @@ the same for a good start and a bad one. Therefore it is taken from the pairs al
   an embedding by its own parameters, and for every built-in one they are of order 1 by default. A
   barrier, which is infinite at 1, names another distance.
 
+The first step of a solver needs no precise unit. It is one over the mean of |w_k|, times a power of
+the length, where all functions are built in, so that it is 1 for weights of 1 in the unit length.
+
 Weights and original distances are in the units of the embedding.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 
@@ -69,11 +73,29 @@ def typical_scale(edges: Edges, constraint: Constraint, n_components: int) -> Sc
     length = 1.0
     if edges.deviations is not None:
         length = max(math.sqrt(squares / len(edges)), shortest)
-    candidates = [total / len(edges) for total in (value, weight)]
+    length = length if 0 < length < math.inf else 1.0
+    means = [total / len(edges) for total in (value, weight)]
     return Scale(
-        next((x for x in candidates if 0 < x < math.inf), 1.0),
-        length if 0 < length < math.inf else 1.0,
+        next((x for x in means if 0 < x < math.inf), 1.0),
+        length,
+        _stiffness([segment.function for segment in edges.segments], means[1], length),
     )
+
+
+def _stiffness(
+    functions: Sequence[Penalty | Loss], mean_weight: float, length: float
+) -> float | None:
+    """Mean weight times a power of the length; None unless all functions give the power."""
+    powers = [
+        0.0 if isinstance(function, Penalty) else None if degree is None else degree - 2
+        for function in functions
+        for degree in [function.degree]
+    ]
+    built_in = all(function.kernel_parameters() is not None for function in functions)
+    if not built_in or powers[0] is None:
+        return None
+    stiffness = mean_weight * length ** powers[0]
+    return stiffness if 0 < stiffness < math.inf else None
 
 
 def unit_of_attraction(average: Total, X: torch.Tensor, penalty: Penalty) -> float:

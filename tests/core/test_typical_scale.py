@@ -121,7 +121,23 @@ def test_the_unit_of_a_loss_is_its_average_at_twice_the_distances():
     found = typical_scale(edges, Centered(), 2)
     assert found.value == pytest.approx(np.mean(w * DELTA**2))
     assert found.length == pytest.approx(np.sqrt(np.mean(DELTA**2)))
-    assert found.step == pytest.approx(found.length**2 / found.value)
+    assert found.step == pytest.approx(1 / np.mean(w))
+
+
+@pytest.mark.parametrize("unit", FACTORS)
+def test_the_first_step_follows_every_unit(unit):
+    def step(distortion, w, s):
+        edges = EdgeList.build(
+            EDGES, N, distortion, weights=w / DELTA, deviations=s * DELTA, dtype=torch.float64
+        )
+        return typical_scale(edges, Centered(), 2).step
+
+    for loss, degree in (("squared", 2), ("absolute", 1), ("fractional", 0)):
+        plain = step(loss, 1.0, 1.0)
+        assert step(loss, unit, 1.0) == pytest.approx(plain / unit)
+        assert step(loss, 1.0, unit) == pytest.approx(plain * unit ** (2 - degree))
+    own = step(lambda delta, d: (delta - d) ** 2, 1.0, 1.0)
+    assert step(lambda delta, d: unit * (delta - d) ** 2, 1.0, 1.0) == pytest.approx(own / unit)
 
 
 def test_zero_distances_and_weights_leave_a_unit():
@@ -142,3 +158,30 @@ def test_a_sample_of_many_pairs_stands_for_all(monkeypatch):
     assert part != whole
     assert part.value == pytest.approx(whole.value, rel=0.3)
     assert part.length == pytest.approx(whole.length, rel=0.3)
+
+
+@pytest.mark.parametrize("size", [1e-2, 1.0])
+@pytest.mark.parametrize("kind", ["all", "normalized"])
+def test_a_common_factor_of_weights_and_repulsion_changes_nothing(kind, size):
+    near = DELTA < 0.4
+    start = size * POINTS[:, :2]
+
+    def solved(factor):
+        problem = MDE(
+            N,
+            2,
+            EDGES[near],
+            ("log1p", "cauchy"),
+            weights=factor * (0.5 + DELTA[near]),
+            repulsion=kind,
+            repulsive_weight=0.05 * factor if kind == "all" else 1.0,
+        )
+        problem.embed(start, max_iter=40)
+        return problem
+
+    plain = solved(1.0)
+    for factor in FACTORS:
+        other = solved(factor)
+        assert other.result.n_iter == plain.result.n_iter
+        assert other.value / factor == pytest.approx(plain.value, rel=1e-6)
+        np.testing.assert_allclose(other.X, plain.X, atol=1e-5)

@@ -214,6 +214,8 @@ class _Solve:
         """The next iterate, or None if neither the quasi-Newton direction nor -G decreases E."""
         while True:
             V, slope = self.pairs.direction(point.G, point.squared_norm)
+            if len(self.pairs) == 0:
+                V, slope = self.scale.step * V, self.scale.step * slope
             if self.max_step is not None:
                 V = self._shortened(point.X, V, self.max_step)
                 slope = self._read(dot(point.G, V))[0]
@@ -256,13 +258,11 @@ class _Solve:
         return trial
 
     def _first_step(self, point: _Point) -> float:
-        """1; along -G, the scale's step, or the one whose length is the norm of the start."""
-        if len(self.pairs):
+        """1; along -G, at most the step whose length is the norm of the starting point."""
+        length = self.scale.step * point.residual_norm
+        if len(self.pairs) or not 0 < self.size < length:
             return 1.0
-        step = self.scale.step
-        if not 0 < self.size < step * point.residual_norm:
-            return step
-        return self.size / point.residual_norm
+        return self.size / length
 
     def _trial(self, point: _Point, V: torch.Tensor, step: float) -> _Point:
         X = add_multiple(point.X, V, step)

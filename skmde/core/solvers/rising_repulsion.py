@@ -13,7 +13,8 @@ solver descends along the gradient of A + l_t R, with l_t in three stages:
 A step is x <- x + v with v <- mu v - eta g (grad A + l_t grad R). The gains g of the coordinates
 rise while a coordinate keeps its direction, and fall when it turns (Jacobs 1988; van der Maaten and
 Hinton 2008). The Hessian of the attraction has the scale of the mean degree of an item, and falls
-with the distances of neighbours, which grow as rho^(1/4) with the weight rho of a repulsive pair.
+with the distances of neighbours, which grow as rho^(1/4) with the weight rho of a repulsive pair,
+relative to that of a light attractive pair.
 So eta is 2 rho^(1/4), at most 2, divided by the mean degree.
 
 The solver is no descent method: it overshoots, which carries items past each other, and it stops
@@ -144,7 +145,7 @@ class RisingRepulsion(Solver):
             level = (iteration - stages[0]) // _LEVEL
             share = min(1.0, level * _LEVEL / max(stages[1] - _LEVEL, 1))
             weight = begin if early else begin ** (1 - share) * slope**share
-            strength = min(1.0, slope * objective.n_pairs) ** 0.25
+            strength = min(1.0, slope * objective.n_pairs / objective.light) ** 0.25
             size = (1.0 if early else 2.0 * strength) * len(X) / (attraction or 1.0)
             if iteration == stages[0]:
                 velocity.zero_()

@@ -19,10 +19,14 @@ class Scale:
     ----------
     value, length : float, default=1.0
         Positive; in the units of the objective and of the embedding.
+    stiffness : float, optional
+        Typical second derivative, from which the first step follows; None means
+        ``value / length**2``.
     """
 
     value: float = 1.0
     length: float = 1.0
+    stiffness: float | None = None
 
     @property
     def gradient(self) -> float:
@@ -31,5 +35,7 @@ class Scale:
 
     @property
     def step(self) -> float:
-        """Factor from the gradient to a step of the length of that gradient without units."""
+        """Factor from the gradient to the first step."""
+        if self.stiffness is not None:
+            return 1.0 / self.stiffness
         return self.length / self.gradient
