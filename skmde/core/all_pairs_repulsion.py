@@ -159,7 +159,8 @@ class AllPairsRepulsion:
         mean_weight = float(weights.clamp(min=0).double().sum()) / n_pairs
         shape = n_items, n_components, n_pairs, mean_weight
         repulsion = self.term(*shape, dtype=dtype, backend=backend)
-        return AttractionRepulsion(pairs, repulsion, n_pairs, mean_weight, backend)
+        light = _light(weights)
+        return AttractionRepulsion(pairs, repulsion, n_pairs, mean_weight, backend, light)
 
     def solver(self, lbfgs: LBFGS, constraint: Constraint) -> Solver:
         """L-BFGS with the settings for repulsion of all pairs, after a warm start.
@@ -175,10 +176,22 @@ class AllPairsRepulsion:
         last = replace(lbfgs, max_step=_MAX_STEP, min_decrease=_MIN_DECREASE)
         if constraint.fixes_unit:
             return last
-        first = RisingRepulsion(lbfgs.tol)
+        first = RisingRepulsion(lbfgs.tol, scale=lbfgs.scale)
         n_first = min(first.max_iter, 2 * max_iter // 3)
         solvers = replace(first, max_iter=n_first), replace(last, snapshot_every=None)
         return InTurn(solvers, max_iter, every)
+
+
+def _light(weights: torch.Tensor) -> float:
+    """Weight that a tenth of the attractive pairs do not exceed; 1 if no pair attracts.
+
+    It is 1 for a graph of neighbours, whose pairs have the weights 1 and 2.
+    """
+    attract = weights[weights > 0].cpu().numpy()
+    if attract.size == 0:
+        return 1.0
+    rank = attract.size // 10
+    return float(np.partition(attract, rank)[rank])
 
 
 def _checked_item_weights(

@@ -12,7 +12,7 @@ The unit and offset of the coordinates must not affect precision or the number o
 - The solver works in a `Frame` around the anchors' mean. For a loss that is homogeneous (has a
   degree), the unit is the root mean square of the original distances. For attraction only, the unit
   is the root mean square of the anchors' centred coordinates, and the distortion is divided by that
-  of the quadratic solution.
+  of the quadratic solution. Otherwise, the solver gets the unit of ``typical_scale.py``.
 - A strong pull makes the problem ill-conditioned. The variable of a soft anchor is therefore its
   difference from the anchor's value, in a unit that is shorter if the pull outweighs the pairs.
 """
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ import torch
 from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.scaling import root_mean_square
 from skmde._utils.threads import count_threads
-from skmde.constraints import Anchored, Constraint
+from skmde.constraints import Anchored, Centered, Constraint
 from skmde.constraints.rows import project_rows
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.anchored_rows import AnchoredRows
@@ -42,8 +43,10 @@ from skmde.core.objectives.rescaled import Rescaled
 from skmde.core.objectives.total import Total
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
-from skmde.core.solvers.result import Callback, callbacks_in_units
+from skmde.core.solvers.result import Callback, SolveResult, callbacks_in_units
+from skmde.core.solvers.scale import Scale
 from skmde.core.spectral.placement import QuadraticPlacement, loose_items, place_quadratic
+from skmde.core.typical_scale import typical_scale, unit_of_attraction
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.powers import Linear, Quadratic
 from skmde.functions.residual_losses import SquaredLoss
@@ -54,6 +57,7 @@ from skmde.functions.thresholds import Huber
 _HUBER_THRESHOLDS = (0.3, 0.03, 0.003, 0.0003)
 _PRECISE = (1e-6, 1e6)  # sizes of an embedding for which float32 is precise enough
 _STIFF = 100.0  # float32 is not precise enough if pulls outweigh pairs by this factor
+_EXACT = "the problem is quadratic and was solved exactly"
 
 Functions = Loss | tuple[Penalty, Penalty | None]
 
@@ -76,6 +80,10 @@ class AnchoredSolution(NamedTuple):
         Number of iterations.
     history : dict of ndarray
         See :meth:`~skmde.core.solvers.result.History.as_arrays`.
+    converged : bool
+        Whether the tolerance was reached; true for an exact solution.
+    reason : str
+        What stopped the solve, as a sentence.
     """
 
     X: np.ndarray
@@ -84,6 +92,8 @@ class AnchoredSolution(NamedTuple):
     residual_norm: float
     n_iter: int
     history: dict[str, np.ndarray]
+    converged: bool
+    reason: str
 
 
 class _Variables(NamedTuple):
@@ -228,7 +238,8 @@ class AnchoredProblem:
             "seconds": time.perf_counter() - begin,
         }
         history = {name: np.array([number]) for name, number in last.items()}
-        return self._solution(placement.X, value, gradient, placement.n_iter, history)
+        found = placement.X, value, gradient, placement.n_iter, history
+        return self._solution(*found, True, _EXACT)
 
     @property
     def _is_quadratic(self) -> bool:
@@ -285,8 +296,8 @@ class AnchoredProblem:
                 # penalty. The pulls are scaled by the same factor.
                 smoothed = Huber(threshold), None
                 pull = 2 * threshold
-                X, _, _ = self._run(variables, smoothed, X, dtype, LBFGS(**settings), pull)
-        X, n_iter, history = self._run(
+                X, *_ = self._run(variables, smoothed, X, dtype, LBFGS(**settings), pull)
+        X, result, history = self._run(
             variables,
             self.functions,
             X,
@@ -296,7 +307,8 @@ class AnchoredProblem:
             verbose=verbose,
         )
         value, gradient = self._evaluate(X)
-        return self._solution(X, value, gradient, n_iter, history)
+        found = X, value, gradient, result.n_iter, history
+        return self._solution(*found, result.converged, result.reason)
 
     def _run(
         self,
@@ -308,8 +320,8 @@ class AnchoredProblem:
         pull: float = 1.0,
         callbacks: Sequence[Callback] = (),
         verbose: int = 0,
-    ) -> tuple[np.ndarray, int, dict[str, np.ndarray]]:
-        """Coordinates of all items, number of iterations and history of one L-BFGS solve."""
+    ) -> tuple[np.ndarray, SolveResult, dict[str, np.ndarray]]:
+        """Coordinates of all items, result and history of one L-BFGS solve."""
         frame, factor = variables.frame, variables.factor
         inside = np.empty((self._n_all, start.shape[1]))
         inside[: len(start)] = frame.inside(start)
@@ -324,7 +336,7 @@ class AnchoredProblem:
         average = self._objective(functions, X.dtype, frame.unit, pull)
         objective = Rescaled(average, tensor(variables.offset), tensor(lengths[:, None]))
         Z = objective.from_original(X)
-        if not np.isfinite(float(objective.value_and_gradient(Z)[0])):
+        if np.isinf(float(objective.value_and_gradient(Z)[0])):
             raise ValueError(
                 "The average distortion is infinite at the starting point: a barrier penalty is "
                 "infinite if two items are too close. Use a penalty that is finite there, or pass "
@@ -333,10 +345,12 @@ class AnchoredProblem:
         if self._attracts_only:
             quadratic = frame.inside(self.quadratic_solution().X[: self.n_items])
             X[: self.n_items] = torch.from_numpy(quadratic)
-            value = float(objective.value_and_gradient(objective.from_original(X))[0])
-            objective.unit = value if 0 < value < np.inf else 1.0
+            assert isinstance(functions, tuple)
+            objective.unit = unit_of_attraction(average, X, functions[0])
         values = objective.unit * factor
         norms = values / (frame.unit * variables.length)
+        if not self._attracts_only:
+            solver = replace(solver, scale=self._scale(average))
 
         def outside(Z: torch.Tensor) -> np.ndarray:
             X: np.ndarray = frame.outside(objective.to_original(Z).cpu().double().numpy())
@@ -373,7 +387,16 @@ class AnchoredProblem:
         history = result.history.as_arrays()
         history["value"] *= values
         history["residual_norm"] *= norms
-        return outside(result.X), result.n_iter, history
+        return outside(result.X), result, history
+
+    def _scale(self, average: Total) -> Scale:
+        """Unit of the average distortion; pulls do not count."""
+        term = average.terms[0]
+        assert isinstance(term, EdgeTerm) and isinstance(term.edges, EdgeList)
+        pairs = term.edges
+        if self._anchor_weight is not None:
+            pairs = replace(pairs, segments=pairs.segments[:-1])
+        return typical_scale(pairs, Centered(), self.values.shape[1])
 
     def _variables(self) -> _Variables:
         unit, factor = self._unit()
@@ -397,13 +420,16 @@ class AnchoredProblem:
         gradient: np.ndarray,
         n_iter: int,
         history: dict[str, np.ndarray],
+        converged: bool,
+        reason: str,
     ) -> AnchoredSolution:
         """The solution for the items, without the targets of pulls."""
         own = gradient[: self.n_items].copy()
         if self._anchor_weight is not None:
             own[self.anchors] += gradient[self._fixed]  # cancels the gradient of the pull
         norm = self._residual_norm(gradient)
-        return AnchoredSolution(X[: self.n_items], value, own, norm, n_iter, history)
+        numbers = value, own, norm, n_iter, history, converged, reason
+        return AnchoredSolution(X[: self.n_items], *numbers)
 
     @property
     def _attracts_only(self) -> bool:

@@ -22,6 +22,7 @@ from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
+from skmde._utils.warn import warn
 from skmde.constraints import Centered, Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.fixed_items import labels_of_edges, start_over_fixed
@@ -35,9 +36,13 @@ from skmde.core.objectives.total import Total
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState
+from skmde.core.typical_scale import typical_scale
 from skmde.exceptions import ConvergenceWarning
 from skmde.functions.base import Penalty
 from skmde.functions.registry import resolve_loss, resolve_penalty
+
+# Decrease of the norm of an embedding below which it may have collapsed to a point.
+_COLLAPSED = 0.1
 
 
 class MDE:
@@ -92,7 +97,8 @@ class MDE:
     value, residual_norm : float
         Average distortion, and Frobenius norm of the projected gradient, at `X`.
     result : SolveResult
-        The result of the last solve: iterations, history, and the reason why it stopped.
+        The result of the last solve: iterations, history, and what stopped it. ``result.converged``
+        says whether it reached `tol`, ``result.reason`` is a sentence.
 
     Raises
     ------
@@ -220,7 +226,7 @@ class MDE:
         snapshot_every: int | None = None,
         verbose: int = 0,
     ) -> torch.Tensor:
-        """Solve the problem by projected L-BFGS (monograph, section 6.1).
+        r"""Solve the problem by projected L-BFGS (monograph, section 6.1).
 
         Parameters
         ----------
@@ -231,7 +237,11 @@ class MDE:
             items are anchored and there are original distances, the problem is first solved
             without the anchors from this random point.
         tol : float, default=1e-5
-            Stop when the Frobenius norm of the projected gradient is at most `tol`.
+            Stop when the Frobenius norm of the projected gradient is at most `tol` times a unit,
+            which follows every common factor of the weights, of the functions and, for losses, of
+            the deviations with the losses' own lengths. For penalties, the unit is the mean of
+            :math:`|w\, p'(1)|`. For losses, it is the mean of
+            :math:`|w\, l(\delta, 2 \delta)|`, divided by the root mean square of the deviations.
         max_iter : int, default=300
             Maximum number of iterations; 0 returns the starting point.
         memory_size : int, default=10
@@ -254,20 +264,22 @@ class MDE:
         Raises
         ------
         ValueError
-            If the starting point has the wrong shape or is not finite, or a parameter is invalid.
+            If the starting point has the wrong shape or is not finite, if a parameter is invalid,
+            or if the average distortion of the starting point is NaN.
 
         Warns
         -----
         ConvergenceWarning
             If the solver could not decrease the average distortion, if the items move apart without
-            end, or if the starting point has no finite value or gradient. Stopping at `max_iter` is
-            normal and does not warn.
+            end or collapse to a point because nothing holds them apart, or if the starting point
+            has no finite value or gradient. Stopping at `max_iter` is normal and does not warn.
         """
         _check_numbers(tol, max_iter, memory_size, snapshot_every)
         callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
-        lbfgs = LBFGS(tol, max_iter, memory_size, snapshot_every=snapshot_every)
         repulsion = self._repulsion
         with cpu_by_default():
+            scale = typical_scale(self._edges, self.constraint, self.n_components)
+            lbfgs = LBFGS(tol, max_iter, memory_size, snapshot_every=snapshot_every, scale=scale)
             start = self._starting_point(X, random_state, lbfgs)
             result = solve(
                 lbfgs if repulsion is None else repulsion.solver(lbfgs, self.constraint),
@@ -277,9 +289,28 @@ class MDE:
                 callbacks=callbacks,
                 verbose=verbose,
             )
+            self._warn_if_collapsed(start, result)
         self.result = result
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X
+
+    def _warn_if_collapsed(self, start: torch.Tensor, result: SolveResult) -> None:
+        """Warn if nothing holds the items apart, so that a single point is the best embedding."""
+        judged = self._edges.deviations is None and self._repulsion is None
+        if not (judged and self.constraint.is_free and result.n_iter and self.n_items > 1):
+            return
+        sizes = [float(dot(X, X)) for X in (result.X, start)]
+        if not sizes[0] < _COLLAPSED**2 * sizes[1]:
+            return
+        point, _ = self._objective(start.dtype).value_and_gradient(torch.zeros_like(start))
+        if float(point) <= result.value:
+            warn(
+                f"The embedding collapsed: its norm is {math.sqrt(sizes[0]):.3g}, that of the "
+                f"start was {math.sqrt(sizes[1]):.3g}, and nothing holds the items apart. Add "
+                "repulsion (negative weights, or repulsion='all'), anchors, or "
+                "constraint='standardized'.",
+                ConvergenceWarning,
+            )
 
     @property
     def _backend(self) -> Backend:

@@ -109,9 +109,10 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Maximum number of iterations of an iterative solve.
     tol : float, default=1e-5
         Tolerance: the solver stops when the Frobenius norm of the gradient with respect to the free
-        samples is at most this. With attraction only, the norm is measured in units in which the
-        anchors' coordinates have size 1 and the distortion of the quadratic solution is 1. With a
-        `loss`, it is measured in units in which the distances have size 1.
+        samples is at most `tol` times a unit. With attraction only, coordinates are measured in
+        units in which the anchors have size 1 and the distortion of the quadratic solution is 1.
+        Otherwise the unit is as in :class:`PreserveNeighbors` or, with a `loss`, as in
+        :class:`PreserveDistances`.
     memory_size : int, default=10
         Number of past steps in the quasi-Newton approximation.
     random_state : int, RandomState instance or None, default=None
@@ -161,6 +162,11 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Number of iterations of L-BFGS, or of conjugate gradients for an exact solution. It is at
         least 1, as scikit-learn requires. For "linear", iterations on a smoothed penalty that
         prepare the starting point are not counted.
+    converged_ : bool
+        Whether the norm of the gradient reached `tol`.
+    stop_reason_ : str
+        What stopped the solver, as a sentence: `tol`, `max_iter`, a callback, or that the
+        distortion no longer decreases.
     history_ : dict of ndarray
         ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration of
         L-BFGS. The first entry is the starting point. For an exact solution, the solution is the
@@ -428,6 +434,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         self.distances_ = problem.deviations
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = max(1, solution.n_iter), solution.history
+        self.converged_, self.stop_reason_ = solution.converged, solution.reason
         source.choose_items(problem, solution.X, random_state, rng)
         source.drop_training_state()
         self._pairs = source

@@ -111,8 +111,9 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         Maximum number of iterations.
     tol : float, default=1e-5
         Tolerance: the solver stops when the Frobenius norm of the projected gradient is at most
-        this. The norm is measured in units in which the root mean square of the distances is 1,
-        except for losses with a scale of their own.
+        `tol` times a unit: the mean of :math:`w\, l(\delta, 2 \delta)` over the pairs, divided
+        by the root mean square of the distances :math:`\delta`. So a common factor of the
+        weights, of the loss, or of the distances and the loss's own lengths changes nothing.
     memory_size : int, default=10
         Number of past steps in the quasi-Newton approximation.
     random_state : int, RandomState instance or None, default=None
@@ -157,6 +158,11 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         Frobenius norm of the projected gradient.
     n_iter_ : int
         Number of iterations.
+    converged_ : bool
+        Whether the norm of the gradient reached `tol`.
+    stop_reason_ : str
+        What stopped the solver, as a sentence: `tol`, `max_iter`, a callback, or that the
+        distortion no longer decreases.
     history_ : dict of ndarray
         ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration.
         The first entry is the starting point.
@@ -351,6 +357,8 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         self.distortion_ = problem.value * factor
         self.residual_norm_ = problem.residual_norm * factor / unit.size
         self.n_iter_ = problem.result.n_iter
+        self.converged_ = problem.result.converged
+        self.stop_reason_ = problem.result.reason
         self.history_ = problem.result.history.as_arrays()
         self.history_["value"] *= factor
         self.history_["residual_norm"] *= factor / unit.size
@@ -384,6 +392,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         self.stress_ = stress_of_pairs(solution.X, problem.edges, problem.deviations)
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
+        self.converged_, self.stop_reason_ = solution.converged, solution.reason
         self._store_fit(source, pairs, rng)
         return problem.count_loose()
 

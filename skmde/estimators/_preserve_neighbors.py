@@ -163,7 +163,8 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         Maximum number of iterations.
     tol : float, default=1e-5
         Tolerance: the solver stops when the Frobenius norm of the projected gradient is at most
-        this.
+        `tol` times the mean of :math:`|w\, p'(1)|` over the pairs, with the weights w and the
+        penalties p. So a common factor of the weights or of the penalties changes nothing.
     memory_size : int, default=10
         Number of past steps in the quasi-Newton approximation.
     random_state : int, RandomState instance or None, default=None
@@ -198,6 +199,11 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         Frobenius norm of the projected gradient.
     n_iter_ : int
         Number of iterations.
+    converged_ : bool
+        Whether the norm of the gradient reached `tol`.
+    stop_reason_ : str
+        What stopped the solver, as a sentence: `tol`, `max_iter`, a callback, or that the
+        distortion no longer decreases.
     history_ : dict of ndarray
         ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration.
         The first entry is the starting point.
@@ -569,6 +575,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         self.distortion_ = float(problem.value) if counts else 0.0
         self.residual_norm_ = float(problem.residual_norm)
         self.n_iter_, self.history_ = result.n_iter, result.history.as_arrays()
+        self.converged_, self.stop_reason_ = result.converged, result.reason
         if rule.kind == "normalized":
             self._repulsive = RepulsiveSamples.all(problem.effective_repulsive_weight())
 
@@ -613,6 +620,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         self.embedding_ = self._joined(solution.X[len(anchors) :])
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
+        self.converged_, self.stop_reason_ = solution.converged, solution.reason
         self._store_fit(counted, neighbors, problem.edges, problem.weights)
         self._repulsive = self._repulsive.after_extension(len(start), random_state)
         return problem.count_loose()

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from skmde.functions.base import Loss, Penalty
-from skmde.functions.stable import Tensor, finite, floored
+from skmde.functions.stable import Tensor, finite, floored, floored_below
 
 
 class CallablePenalty(Penalty):
@@ -43,7 +43,8 @@ class CallableLoss(Loss):
     ----------
     function : callable
         Elementwise: takes tensors of original and embedding distances and returns a tensor of the
-        same shape. The embedding distances are at least `D_FLOOR`.
+        same shape. The embedding distances are at least `D_FLOOR` min(delta, 1), or `D_FLOOR` where
+        delta = 0.
     """
 
     def __init__(self, function: Callable[[Tensor, Tensor], Tensor]) -> None:
@@ -53,7 +54,7 @@ class CallableLoss(Loss):
         _require_callable(self)
 
     def _unclamped(self, delta: Tensor, d: Tensor) -> Tensor:
-        x = floored(d)
+        x = floored_below(delta, d)
         return _result(self.function, "delta, d", delta, x)
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:

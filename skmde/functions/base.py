@@ -8,8 +8,9 @@ torch tensors of any floating dtype and device. In addition to its value it prov
     slope(d) = p'(d) / d        and        curvature(d) = p''(d).
 
 The gradient of p(||x_i - x_j||) with respect to x_i is ``slope * (x_i - x_j)``, so no division is
-needed if p' vanishes at 0. Where the slope diverges, distances below `D_FLOOR` are replaced by
-`D_FLOOR`. Results that overflow their dtype are clamped to its largest finite number.
+needed if p' vanishes at 0. Where the slope of a penalty diverges, distances below `D_FLOOR` are
+replaced by `D_FLOOR`; for losses, this floor is in proportion to a delta below 1. Results that
+overflow their dtype are clamped to its largest finite number.
 
 d and delta are in units of the embedding.
 """
@@ -24,14 +25,14 @@ from typing import ClassVar
 import torch
 from sklearn.base import BaseEstimator
 
-from skmde.functions.stable import Tensor, finite, floored
+from skmde.functions.stable import Tensor, finite, floored, floored_below
 
 
 def _derivative(function: Callable[[Tensor], Tensor], d: Tensor, order: int) -> Tensor:
-    """First or second derivative at ``floored(d)``, by automatic differentiation."""
+    """First or second derivative at d, by automatic differentiation."""
     # A solver runs under no_grad or inference_mode; differentiation must work inside both.
     with torch.inference_mode(False), torch.enable_grad():
-        x = floored(d.detach()).requires_grad_()
+        x = d.detach().clone().requires_grad_()
         y = function(x)
         for remaining in reversed(range(order)):
             if not y.requires_grad:
@@ -143,6 +144,10 @@ class Penalty(DistortionFunction):
     #: The degree k of homogeneity, p(s d) = s^k p(d), or None if p is not homogeneous.
     degree: float | None = None
 
+    #: A distance at which the derivative has its typical magnitude: the solver's tolerance is
+    #: relative to it.
+    typical_distance: float = 1.0
+
     @property
     def smooth_length(self) -> float | None:
         """Length on which p varies, if p is a smooth function of d^2; otherwise None.
@@ -189,7 +194,8 @@ class Penalty(DistortionFunction):
         torch.Tensor of the shape and dtype of d
             Value of p'(d) / d, finite at d = 0.
         """
-        return finite(_derivative(self._unclamped, d, 1) / floored(d))
+        d = floored(d)
+        return finite(_derivative(self._unclamped, d, 1) / d)
 
     def curvature(self, d: Tensor) -> Tensor:
         """Second derivative.
@@ -204,7 +210,7 @@ class Penalty(DistortionFunction):
         torch.Tensor of the shape and dtype of d
             Value of p''(d), finite at d = 0.
         """
-        return finite(_derivative(self._unclamped, d, 2))
+        return finite(_derivative(self._unclamped, floored(d), 2))
 
     def _unclamped(self, d: Tensor) -> Tensor:
         """The function to differentiate. Clamping an overflow would make its derivative NaN."""
@@ -312,7 +318,8 @@ class Loss(DistortionFunction):
         torch.Tensor of the shape and dtype of d
             Value of l'(delta, d) / d, finite at d = 0.
         """
-        return finite(_derivative(lambda x: self._unclamped(delta, x), d, 1) / floored(d))
+        d = floored_below(delta, d)
+        return finite(_derivative(lambda x: self._unclamped(delta, x), d, 1) / d)
 
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
         """Second derivative with respect to d.
@@ -327,6 +334,7 @@ class Loss(DistortionFunction):
         torch.Tensor of the shape and dtype of d
             Value of l''(delta, d), finite at d = 0.
         """
+        d = floored_below(delta, d)
         return finite(_derivative(lambda x: self._unclamped(delta, x), d, 2))
 
     def _unclamped(self, delta: Tensor, d: Tensor) -> Tensor:

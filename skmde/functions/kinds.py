@@ -9,20 +9,25 @@ folder are the reference. The kernels must agree with them at the ends of the ra
   by ``D = max(d, D_FLOOR)``. The floor is the same in float32 and float64, so both dtypes minimise
   the same function. 1e-7 is the resolution of float32 coordinates of order one. It is also the
   smallest power of ten for which slope and curvature of ``InversePower(3)`` fit in float32.
+- Divisors of losses. The slope of a loss is r / d times a factor, and r changes its sign at delta,
+  which may be far below the floor. So only the divisor is floored, and in proportion to a short
+  delta: ``B = max(d, D_FLOOR min(delta, 1))``. ``R / B`` is right for all d >= 1e-7 delta.
 - Overflow. A result that overflows its dtype, such as d^3 at d = 1e20 in float32, is clamped to the
   largest finite number. The only infinite result is the value of ``Barrier`` where d <= rho.
 - Zero original distances. A pair with delta = 0 has no relative error. ``WEIGHTED_SQUARED``,
   ``FRACTIONAL`` and ``SOFT_FRACTIONAL`` therefore use its absolute error.
 
 Notation in the comments: ``sigma(u) = 1 / (1 + exp(-u))``; ``E`` is ``D`` if the exponent is below
-2 (where the slope of d^a diverges) and ``d`` otherwise; ``r = d - delta``; ``R = D - delta`` (so
-that the slope of (0 - d)^2 is 2 at d = 0 too). Each line gives (a, b), value, and slope; the
-curvature is the derivative of ``d slope`` there.
+2 (where the slope of d^a diverges) and ``d`` otherwise; ``r = d - delta``; ``R`` and ``B`` are r
+and B with d replaced by ``max(d, D_TINY)`` (so that the slope of (0 - d)^2 is 2 at d = 0 too). Each
+line gives (a, b), value, and slope; the curvature is the derivative of ``d slope`` there.
 """
 
 from typing import Final
 
 D_FLOOR: Final = 1e-7
+# Smallest divisor of a loss. Its reciprocal fits in float32, where distances above 0 are longer.
+D_TINY: Final = 1e-37
 
 # Penalties p(d). The distortion is w p(d), unless the formula itself contains w.
 
@@ -62,23 +67,23 @@ CAUCHY: Final = 13
 
 # Losses l(delta, d).
 
-# r^2; 2 R / D
+# r^2; 2 R / B
 SQUARED: Final = 32
 # a = power: 1 (Sammon) or 2 (Kamada-Kawai). With k = delta^-a, and k = 1 where delta = 0:
-# k r^2; 2 k R / D. (r / delta)^2 is the form that does not overflow when a = 2
+# k r^2; 2 k R / B. (r / delta)^2 is the form that does not overflow when a = 2
 WEIGHTED_SQUARED: Final = 33
-# a = threshold. |r| <= a: r^2, else a (2 |r| - a); 2 clip(R, -a, a) / D
+# a = threshold. |r| <= a: r^2, else a (2 |r| - a); 2 clip(R, -a, a) / B
 HUBER_LOSS: Final = 34
-# |r|; sign(r) / D, which is 0 where d = delta (also at d = delta = 0, hence r and not R)
+# |r|; sign(r) / B, which is 0 where d = delta (also at d = delta = 0, hence r and not R)
 ABSOLUTE: Final = 35
-# |r| + log1p(expm1(-|r|) / 2); sign(r) sigma(|r|) / D, again 0 where d = delta
+# |r| + log1p(expm1(-|r|) / 2); sign(r) sigma(|r|) / B, again 0 where d = delta
 LOGISTIC_LOSS: Final = 36
-# B = max(d, D_FLOOR delta). |B - delta| / min(B, delta);
-# d > delta: 1 / (delta B), d < delta: -delta / B^3, d = delta: 0. delta = 0: d; 1 / D
+# F = max(d, D_FLOOR delta). |F - delta| / min(F, delta);
+# d > delta: 1 / (delta F), d < delta: -delta / F^3, d = delta: 0. delta = 0: d; 1 / D
 FRACTIONAL: Final = 37
-# a = gamma, B as above, v = delta / B, q = (B - delta) / delta, s = (B - delta) / B,
+# a = gamma, F as above, v = delta / F, q = (F - delta) / delta, s = (F - delta) / F,
 # y = a (q + s) / 2. q s / 2 + logcosh(y) / a;
-# (s (1 + v) + tanh(y) (1 + v^2)) / (2 delta B). delta = 0: d; 1 / D
+# (s (1 + v) + tanh(y) (1 + v^2)) / (2 delta F). delta = 0: d; 1 / D
 SOFT_FRACTIONAL: Final = 38
-# a = exponent >= 1. |r|^a; a sign(R) |R|^(a - 1) / D. CubicLoss has a = 3
+# a = exponent >= 1. |r|^a; a sign(R) |R|^(a - 1) / B. CubicLoss has a = 3
 POWER_LOSS: Final = 39

@@ -63,7 +63,9 @@ class Log1p(Penalty):
 
     def curvature(self, d: Tensor) -> Tensor:
         a = self.exponent
-        return self.slope(d) * (a - 1 - a * saturation(d, a))
+        # Both factors have the same floor: for exponent 1, the slope diverges where the other
+        # factor vanishes.
+        return self.slope(d) * (a - 1 - a * saturation(base_of_power(d, a - 2), a))
 
 
 class Log(Penalty):

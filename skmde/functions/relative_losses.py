@@ -6,8 +6,8 @@ absolute error is used instead: `WeightedSquaredLoss` gives d^2, the fractional 
 Identical items therefore still attract each other, as strongly as an ordinary pair at unit
 distance. Scale the original distances to order one, as the estimators do.
 
-Slopes and curvatures are derivatives with respect to d, in closed form. As in the penalties,
-distances below `D_FLOOR` are replaced by `D_FLOOR` where a slope would diverge.
+Slopes and curvatures are derivatives with respect to d, in closed form. The divisor d of a
+slope has a floor in proportion to delta, as in ``residual_losses.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import torch
 
 from skmde.functions import kinds
 from skmde.functions.base import Loss
-from skmde.functions.stable import Tensor, finite, floored
+from skmde.functions.stable import Tensor, finite, floored, residual_and_divisor
 
 
 class WeightedSquaredLoss(Loss):
@@ -93,8 +93,8 @@ class WeightedSquaredLoss(Loss):
         return finite(self._times_kappa(delta, r) * r)
 
     def slope(self, delta: Tensor, d: Tensor) -> Tensor:
-        d = floored(d)
-        return finite(self._times_kappa(delta, 2 * ((d - delta) / d)))
+        r, divisor = residual_and_divisor(delta, d)
+        return finite(self._times_kappa(delta, 2 * (r / divisor)))
 
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
         return finite(self._times_kappa(delta, torch.full_like(d, 2.0)))

@@ -2,8 +2,9 @@ r"""Losses that depend only on the residual r = d - delta (monograph, section 4.
 
 The distortion l(delta, d) of a pair is 0 at d = delta and increases on both sides.
 
-Slopes and curvatures are derivatives with respect to d, in closed form. As in the penalties,
-distances below `D_FLOOR` are replaced by `D_FLOOR` where a slope would diverge.
+Slopes and curvatures are derivatives with respect to d, in closed form. The divisor d of a
+slope has a floor, `D_FLOOR` min(delta, 1). The residual has none, so that the sign of a slope is
+right for any two distances.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import torch
 
 from skmde.functions import kinds
 from skmde.functions.base import Loss
-from skmde.functions.stable import Tensor, finite, floored
+from skmde.functions.stable import Tensor, finite, floored, residual_and_divisor
 
 
 class SquaredLoss(Loss):
@@ -35,8 +36,8 @@ class SquaredLoss(Loss):
         return finite((d - delta) ** 2)
 
     def slope(self, delta: Tensor, d: Tensor) -> Tensor:
-        d = floored(d)
-        return finite(2 * ((d - delta) / d))
+        r, divisor = residual_and_divisor(delta, d)
+        return finite(2 * (r / divisor))
 
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
         return torch.full_like(d, 2.0)
@@ -64,7 +65,8 @@ class AbsoluteLoss(Loss):
         return (d - delta).abs()
 
     def slope(self, delta: Tensor, d: Tensor) -> Tensor:
-        return torch.sign(d - delta) / floored(d)
+        _, divisor = residual_and_divisor(delta, d)
+        return torch.sign(d - delta) / divisor
 
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
         return torch.zeros_like(d)
@@ -101,8 +103,8 @@ class HuberLoss(Loss):
         return finite(torch.where(r <= t, r * r, t * (2 * r - t)))
 
     def slope(self, delta: Tensor, d: Tensor) -> Tensor:
-        d = floored(d)
-        return 2 * (d - delta).clamp(min=-self.threshold, max=self.threshold) / d
+        r, divisor = residual_and_divisor(delta, d)
+        return 2 * r.clamp(min=-self.threshold, max=self.threshold) / divisor
 
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
         return 2.0 * ((d - delta).abs() <= self.threshold).to(d.dtype)
@@ -132,7 +134,8 @@ class LogisticLoss(Loss):
 
     def slope(self, delta: Tensor, d: Tensor) -> Tensor:
         r = d - delta
-        return torch.sign(r) * torch.sigmoid(r.abs()) / floored(d)
+        _, divisor = residual_and_divisor(delta, d)
+        return torch.sign(r) * torch.sigmoid(r.abs()) / divisor
 
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
         r = d - delta
@@ -173,13 +176,12 @@ class PowerLoss(Loss):
 
     def slope(self, delta: Tensor, d: Tensor) -> Tensor:
         a = self.exponent
-        d = floored(d)
-        r = d - delta
+        r, divisor = residual_and_divisor(delta, d)
         # Dividing one factor r by d first avoids an overflow of |r|^(a - 1). The remaining power
         # |r|^(a - 2) is finite at r = 0 only if a >= 2.
         if a >= 2:
-            return finite(a * (r.abs() ** (a - 2) * (r / d)))
-        return finite(a * torch.sign(r) * r.abs() ** (a - 1) / d)
+            return finite(a * (r.abs() ** (a - 2) * (r / divisor)))
+        return finite(a * torch.sign(r) * r.abs() ** (a - 1) / divisor)
 
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
         a = self.exponent

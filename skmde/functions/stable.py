@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from skmde.functions.kinds import D_FLOOR
+from skmde.functions.kinds import D_FLOOR, D_TINY
 
 Tensor = torch.Tensor
 
@@ -16,6 +16,26 @@ Tensor = torch.Tensor
 def floored(d: Tensor) -> Tensor:
     """Distances, clamped to at least `D_FLOOR`."""
     return d.clamp(min=D_FLOOR)
+
+
+def residual_and_divisor(delta: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
+    """d - delta, and d floored at the fraction `D_FLOOR` of delta, or at `D_FLOOR` if delta > 1.
+
+    The floor does not reach the residual, so the sign of the quotient is right for any delta.
+    """
+    d = d.clamp(min=D_TINY)
+    return d - delta, torch.maximum(d, D_FLOOR * delta.clamp(max=1))
+
+
+def floored_below(delta: Tensor, d: Tensor) -> Tensor:
+    """Distances at which a loss that diverges at d = 0 is evaluated.
+
+    They have the floor of `residual_and_divisor` where delta > 0, and `D_FLOOR` where delta = 0.
+    """
+    fraction = D_FLOOR * delta.clamp(min=D_TINY / D_FLOOR, max=1)
+    floor = torch.where(delta > 0, fraction, D_FLOOR)
+    # At the floor, automatic differentiation must see d alone. This rules out `maximum`.
+    return torch.where(d < floor, floor, d)
 
 
 def finite(x: Tensor) -> Tensor:

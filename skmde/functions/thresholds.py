@@ -251,6 +251,10 @@ class Barrier(Penalty):
     def validate(self) -> None:
         self._require("rho", at_least=0)
 
+    @property
+    def typical_distance(self) -> float:  # type: ignore[override]
+        return self.rho + 10.0
+
     def value(self, d: Tensor) -> Tensor:
         return self.weighted_value(d, torch.ones_like(d))
 

@@ -249,7 +249,12 @@ def test_what_contradicts_itself_is_refused():
 def test_auto_samples_where_all_pairs_would_cost_too_much_or_are_not_meant():
     for params in ({"n_components": 4}, {"constraint": "standardized"}, {"repulsive_fraction": 1}):
         assert (fit(UNTIED[:200], **params).weights_ < 0).any()
-    for params in ({}, {"n_components": 1}, {"n_components": 3}, {"repulsive_penalty": Cauchy(2.0)}):
+    for params in (
+        {},
+        {"n_components": 1},
+        {"n_components": 3},
+        {"repulsive_penalty": Cauchy(2.0)},
+    ):
         assert (fit(UNTIED[:200], **params).weights_ > 0).all()
     assert (fit(UNTIED[:200], n_components=4, repulsion="all").weights_ > 0).all()
 

@@ -381,7 +381,11 @@ def test_anchors_in_their_right_places_pull_the_others_to_theirs():
     anchors = [0, 10, 20, 30]
     moved = PLANE @ [[0.6, -0.8], [0.8, 0.6]] + [10.0, -7.0]
     estimator = fit(
-        PLANE, constraint=Anchored(anchors, moved[anchors]), init=moved + 0.01, loss="squared"
+        PLANE,
+        constraint=Anchored(anchors, moved[anchors]),
+        init=moved + 0.01,
+        loss="squared",
+        tol=1e-6,
     )
     np.testing.assert_allclose(estimator.embedding_, moved, atol=1e-3)
     everywhere = fit(PLANE, constraint=Anchored(np.arange(60), moved))
@@ -986,7 +990,7 @@ def test_parts_of_a_graph_do_not_coincide_under_other_constraints(constraint):
     paths = [sp.diags_array(np.ones(n - 1), offsets=1, shape=(n, n)) for n in (6, 6, 9)]
     graph = sp.block_diag([*paths, sp.csr_array((3, 3))]).tocsr()
     Y = fit(graph, metric="graph", constraint=constraint).embedding_
-    assert len(np.unique(Y.round(6), axis=0)) == 24
+    assert len(np.unique(Y, axis=0)) == 24
 
 
 def test_distances_of_weight_zero_do_not_reach_the_start():

@@ -225,6 +225,29 @@ def test_a_vertex_without_edges_has_a_place():
     assert np.argmax(np.abs(estimator.embedding_[:, 0])) == 7
 
 
+@pytest.mark.parametrize("lonely", [False, True])
+@pytest.mark.parametrize("solver", ["auto", "dense", "lanczos", "lobpcg", "lbfgs"])
+@pytest.mark.parametrize("n", [20, 120])
+def test_the_unit_of_precomputed_weights_does_not_matter(n, solver, lonely):
+    points = np.random.default_rng(0).random((n, 2)) * [1.0, 1.7]
+    W = np.exp(-10 * ((points[:, None] - points) ** 2).sum(axis=-1))
+    np.fill_diagonal(W, 0)
+    if lonely:
+        W[5] = W[:, 5] = 0
+
+    def fitted(factor):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The graph has")
+            return QuadraticMDE(weights="precomputed", solver=solver).fit(factor * W)
+
+    plain = fitted(1.0)
+    assert plain.distortion_ > 0
+    for factor in (1e-30, 1e-18, 1e-12, 1e12, 1e30):
+        other = fitted(factor)
+        np.testing.assert_allclose(other.embedding_, plain.embedding_, atol=1e-5)
+        assert other.distortion_ / factor == pytest.approx(plain.distortion_, rel=1e-9)
+
+
 @pytest.mark.parametrize("weights", ALL)
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_missing_values_are_refused(weights, value, X):

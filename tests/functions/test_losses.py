@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from labels import label
 
 from skmde.functions import kinds
+from skmde.functions.adapters import CallableLoss
 from skmde.functions.base import Loss
 from skmde.losses import (
     LOSSES,
@@ -137,6 +138,32 @@ def test_finite_at_the_extremes_and_dtype_kept(loss, dtype):
         assert result.isfinite().all()
     assert torch.equal(delta, kept[0])
     assert torch.equal(d, kept[1])
+
+
+class OwnLoss(Loss):
+    """A user's loss without a closed form of its slope."""
+
+    def value(self, delta, d):
+        return (d - delta) ** 2 / (delta + d)
+
+
+SHORT = [1e-30, 1e-20, 1e-12, 5e-8]
+# Curvatures have a floor of their own where they diverge.
+SHORT_CASES = [*CASES, (OwnLoss(), lambda delta, d: (d - delta) ** 2 / (d + delta))]
+SHORT_CASES += [(CallableLoss(OwnLoss().value), SHORT_CASES[-1][1])]
+
+
+@pytest.mark.parametrize("delta", SHORT)
+@pytest.mark.parametrize(("loss", "formula"), SHORT_CASES, ids=lambda c: label(c)[:40])
+def test_slopes_are_right_far_below_the_floor(loss, formula, delta):
+    # The residual changes its sign at delta: a floor of the distance must not move it.
+    ratios = [1e-6, 0.03, 0.6, 0.99, 1.01, 1.7, 40.0, 1e6]
+    delta, d = _pairs([delta], [delta * ratio for ratio in ratios], torch.float64)
+    target = mp.mpf(delta[0].item())
+    value, slope, _ = exact(lambda x: formula(target, x), d)
+    check(loss.value(delta, d), value, relative=1e-12, what="value")
+    got = loss.slope(delta, d)
+    check(got / slope, torch.ones_like(got), relative=1e-10, what="slope")
 
 
 @EACH_LOSS

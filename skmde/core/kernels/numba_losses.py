@@ -7,8 +7,8 @@ pair in float64. Its arguments include the residual, so that a residual far belo
 error of the distance is not lost. There, only the fractional losses have a floor for distances.
 If a curvature diverges at the residual 0, a parabola replaces the loss below `D_FLOOR`.
 
-There are two forms, since the loops evaluate the value at the true distance and the slope at the
-floored one. Deriving one form from the other would cost time. Tests check that the two agree.
+There are two forms, since the loops evaluate the value at the true distance and divide the slope
+by a floored one. Deriving one form from the other would cost time. Tests check that the two agree.
 """
 
 from __future__ import annotations
@@ -25,64 +25,78 @@ _SQUARED, _WEIGHTED_SQUARED = kinds.SQUARED, kinds.WEIGHTED_SQUARED
 _HUBER_LOSS, _ABSOLUTE = kinds.HUBER_LOSS, kinds.ABSOLUTE
 _LOGISTIC_LOSS, _FRACTIONAL = kinds.LOGISTIC_LOSS, kinds.FRACTIONAL
 _SOFT_FRACTIONAL, _POWER_LOSS = kinds.SOFT_FRACTIONAL, kinds.POWER_LOSS
-_FLOOR = kinds.D_FLOOR
+_FLOOR, _TINY = kinds.D_FLOOR, kinds.D_TINY
 
 
 @jit(fastmath=CONTRACT)
-def map_squared(d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
-    two = d.dtype.type(2)
+def _set_divisors(d: Any, delta: Any, B: Any) -> None:
+    """d, floored in proportion to a delta below 1; see ``functions/kinds.py``."""
+    one, floor, tiny = d.dtype.type(1), d.dtype.type(_FLOOR), d.dtype.type(_TINY)
+    for k in range(d.shape[0]):
+        B[k] = max(max(d[k], tiny), floor * min(delta[k], one))
+
+
+@jit(fastmath=CONTRACT)
+def map_squared(d: Any, B: Any, delta: Any, value: Any, slope: Any) -> None:
+    _set_divisors(d, delta, B)
+    two, tiny = d.dtype.type(2), d.dtype.type(_TINY)
     for k in range(d.shape[0]):
         r = d[k] - delta[k]
         value[k] = r * r
-        slope[k] = two * (D[k] - delta[k]) / D[k]
+        slope[k] = two * (max(d[k], tiny) - delta[k]) / B[k]
 
 
 @jit(fastmath=CONTRACT)
-def map_weighted_squared(a: Any, d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
+def map_weighted_squared(a: Any, d: Any, B: Any, delta: Any, value: Any, slope: Any) -> None:
+    _set_divisors(d, delta, B)
     # kappa is not computed: 1 / delta^2 may overflow where (r / delta)^2 does not
     two, one, zero = d.dtype.type(2), d.dtype.type(1), d.dtype.type(0)
+    tiny = d.dtype.type(_TINY)
     if a == two:
         for k in range(d.shape[0]):
             unit = delta[k] if delta[k] > zero else one
             q = (d[k] - delta[k]) / unit
             value[k] = q * q
-            slope[k] = two * ((D[k] - delta[k]) / D[k]) / unit / unit
+            slope[k] = two * ((max(d[k], tiny) - delta[k]) / B[k]) / unit / unit
     else:
         for k in range(d.shape[0]):
             unit = delta[k] if delta[k] > zero else one
             r = d[k] - delta[k]
             value[k] = r / unit * r
-            slope[k] = two * ((D[k] - delta[k]) / D[k]) / unit
+            slope[k] = two * ((max(d[k], tiny) - delta[k]) / B[k]) / unit
 
 
 @jit(fastmath=CONTRACT)
-def map_huber_loss(a: Any, d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
-    two = d.dtype.type(2)
+def map_huber_loss(a: Any, d: Any, B: Any, delta: Any, value: Any, slope: Any) -> None:
+    _set_divisors(d, delta, B)
+    two, tiny = d.dtype.type(2), d.dtype.type(_TINY)
     for k in range(d.shape[0]):
         r = abs(d[k] - delta[k])
         value[k] = r * r if r <= a else a * (two * r - a)
-        slope[k] = two * min(max(D[k] - delta[k], -a), a) / D[k]
+        slope[k] = two * min(max(max(d[k], tiny) - delta[k], -a), a) / B[k]
 
 
 @jit(fastmath=CONTRACT)
-def map_absolute(d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
+def map_absolute(d: Any, B: Any, delta: Any, value: Any, slope: Any) -> None:
+    _set_divisors(d, delta, B)
     one, zero = d.dtype.type(1), d.dtype.type(0)
     for k in range(d.shape[0]):
         r = d[k] - delta[k]
         value[k] = abs(r)
         sign = one if r > zero else (-one if r < zero else zero)
-        slope[k] = sign / D[k]
+        slope[k] = sign / B[k]
 
 
 @jit(fastmath=CONTRACT)
-def map_logistic_loss(d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
+def map_logistic_loss(d: Any, B: Any, delta: Any, value: Any, slope: Any) -> None:
+    _set_divisors(d, delta, B)
     one, zero, half = d.dtype.type(1), d.dtype.type(0), d.dtype.type(0.5)
     for k in range(d.shape[0]):
         r = d[k] - delta[k]
         x = abs(r)
         value[k] = x + log1p(half * expm1(-x))
         sign = one if r > zero else (-one if r < zero else zero)
-        slope[k] = sign / (one + exp(-x)) / D[k]
+        slope[k] = sign / (one + exp(-x)) / B[k]
 
 
 @jit(fastmath=CONTRACT)
@@ -123,19 +137,18 @@ def map_soft_fractional(a: Any, d: Any, D: Any, delta: Any, value: Any, slope: A
 
 
 @jit(fastmath=CONTRACT)
-def map_power_loss(a: Any, d: Any, D: Any, delta: Any, value: Any, slope: Any) -> None:
-    zero, tiny = d.dtype.type(0), d.dtype.type(1e-30)
+def map_power_loss(a: Any, d: Any, B: Any, delta: Any, value: Any, slope: Any) -> None:
+    _set_divisors(d, delta, B)
+    one, zero, tiny = d.dtype.type(1), d.dtype.type(0), d.dtype.type(_TINY)
+    smallest = d.dtype.type(np.finfo(d.dtype).tiny)
     for k in range(d.shape[0]):
-        value[k] = max(abs(D[k] - delta[k]), tiny)
-    powers(value, a, slope)
+        value[k] = max(abs(max(d[k], tiny) - delta[k]), smallest)
+    powers(value, a - one, slope)
     for k in range(d.shape[0]):
-        R = D[k] - delta[k]
-        rate = a * slope[k] / value[k] / D[k]
-        slope[k] = rate if R > tiny else (-rate if R < -tiny else zero)
-        value[k] = max(abs(d[k] - delta[k]), tiny)
-    powers(value, a, D)
-    for k in range(d.shape[0]):
-        value[k] = D[k] if value[k] > tiny else zero
+        R, power = max(d[k], tiny) - delta[k], slope[k]
+        rate = a * power / B[k]
+        slope[k] = rate if R > zero else (-rate if R < zero else zero)
+        value[k] = power * abs(d[k] - delta[k])
 
 
 @jit()

@@ -29,6 +29,8 @@ class AttractionRepulsion(Total):
     mean_weight : float
         Sum of the positive weights of the list, divided by p.
     backend : Backend
+    light : float, default=1.0
+        Weight of a light attractive pair, the unit of the weights of the list.
     """
 
     def __init__(
@@ -38,10 +40,11 @@ class AttractionRepulsion(Total):
         n_pairs: int,
         mean_weight: float,
         backend: Backend,
+        light: float = 1.0,
     ) -> None:
         super().__init__([attraction, repulsion], backend)
         self.attraction, self.repulsion = attraction, repulsion
-        self.n_pairs, self.mean_weight = n_pairs, mean_weight
+        self.n_pairs, self.mean_weight, self.light = n_pairs, mean_weight, light
 
     def parts(
         self, X: torch.Tensor

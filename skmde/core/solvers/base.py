@@ -31,6 +31,7 @@ from skmde.exceptions import ConvergenceWarning
 # Growth of the embedding, and relative decrease of the value, at which a solve without a minimum is
 # told from one that has not ended yet.
 _LARGE, _NOTICEABLE = 1e3, 1e-4
+_SHORT = 0.1  # length of a step that looks for kinks, in square roots of rounding errors
 _FIRST_STEPS = 2  # a solve that makes more iterations than this has not failed
 
 
@@ -102,6 +103,8 @@ def solve(
     ------
     TypeError
         If a term of the objective lacks a method that the solver needs.
+    ValueError
+        If the average distortion is NaN at the starting point.
 
     Warns
     -----
@@ -115,7 +118,12 @@ def solve(
     if _grows_without_end(objective, constraint, start, result):
         status = Status.UNBOUNDED
         result = replace(result, status=status, reason=status.sentence())
-    _warn_if_failed(result)
+    if math.isnan(result.value):
+        raise ValueError(
+            "The average distortion is NaN at the starting point, so there is nothing to minimise. "
+            "Check that the distortion function is finite for all distances, also for 0."
+        )
+    _warn_if_failed(objective, constraint, result)
     return result
 
 
@@ -138,7 +146,25 @@ def _grows_without_end(
     return values[0] - values[1] > least and values[1] - values[2] > least
 
 
-def _warn_if_failed(result: SolveResult) -> None:
+def _is_at_a_kink(objective: Objective, constraint: Constraint, result: SolveResult) -> bool:
+    """Whether the value rises along -G because of a kink, and not because G is wrong.
+
+    A loss like |d - delta| has kinks at its best embeddings, where G is one of many subgradients. A
+    short step along -G then ends where the gradient points back. The gradient of a function that is
+    wrong does not turn.
+    """
+    X = result.X
+
+    def gradient(X: torch.Tensor) -> torch.Tensor:
+        return constraint.project_tangent(X, objective.value_and_gradient(X)[1]).contiguous()
+
+    G = gradient(X)
+    size = math.sqrt(float(dot(X, X)) / float(dot(G, G)))
+    step = _SHORT * math.sqrt(torch.finfo(X.dtype).eps) * size
+    return float(dot(gradient(constraint.project(X - step * G).contiguous()), G)) <= 0
+
+
+def _warn_if_failed(objective: Objective, constraint: Constraint, result: SolveResult) -> None:
     norms = result.history.residual_norm
     # X may already be as good as the precision allows. `gain` bounds the first-order change of the
     # value if every item moves by its own length. The tolerance is a multiple of sqrt(eps), because
@@ -151,6 +177,7 @@ def _warn_if_failed(result: SolveResult) -> None:
     begun = result.n_iter > _FIRST_STEPS
     stuck = result.status is Status.NO_DESCENT and norms[-1] > 0.01 * norms[0]
     stuck = stuck and not (settled or begun)
+    stuck = stuck and not _is_at_a_kink(objective, constraint, result)
     endless = result.status is Status.UNBOUNDED
     if stuck or endless or result.status is Status.NOT_FINITE:
         advice = (

@@ -12,6 +12,7 @@ from skmde.constraints import Constraint
 from skmde.core.objectives.base import Objective
 from skmde.core.solvers.base import Solver
 from skmde.core.solvers.result import Callback, History, SolveResult, SolverState, Status
+from skmde.core.solvers.scale import Scale
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,9 @@ class InTurn(Solver):
             X = result.X
             if result.status in (Status.STOPPED, Status.NOT_FINITE, Status.CONVERGED):
                 break
+        scale = getattr(current, "scale", Scale())
         reason = result.status.sentence(
-            residual_norm=result.residual_norm,
+            residual_norm=result.residual_norm / scale.gradient,
             tol=getattr(current, "tol", 0.0),
             max_iter=self.max_iter,
         )

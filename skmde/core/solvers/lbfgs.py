@@ -8,7 +8,9 @@ From a feasible X_0, for k = 0, 1, ...:
     t_k by a line search                modified strong Wolfe conditions (``line_search.py``)
     X_{k+1} = P(X_k + t_k V_k)          projected onto the constraint set
 
-X is in the units of the embedding, E and G in those of the objective; `tol` has the unit of G.
+X is in the units of the embedding, E and G in those of the objective. `tol` has no unit: it is
+multiplied by the gradient's unit in a :class:`~skmde.core.solvers.scale.Scale`, which also gives
+the length of a first step along -G.
 
 The solver never raises for numerical reasons. It returns the best finite iterate, and the reason
 why it stopped. Each evaluation of E reads from the device once.
@@ -39,6 +41,7 @@ from skmde.core.solvers.result import (
     Status,
     asks_to_stop,
 )
+from skmde.core.solvers.scale import Scale
 
 _WINDOW = 10  # iterations over which a decrease is averaged
 _FAR = 1e12  # growth of the norm of X beyond which the items diverge
@@ -68,7 +71,7 @@ class LBFGS(Solver):
     Parameters
     ----------
     tol : float
-        Stop when the Frobenius norm of the projected gradient is at most `tol`.
+        Stop when the Frobenius norm of the projected gradient is at most `tol` times its unit.
     max_iter : int
         Maximum number of iterations.
     memory_size : int
@@ -83,6 +86,8 @@ class LBFGS(Solver):
         fraction of its magnitude.
     snapshot_every : int, optional
         Keep a copy of every `snapshot_every`-th iterate in the history; None keeps none.
+    scale : Scale
+        The units of the objective.
     """
 
     tol: float = 1e-5
@@ -92,6 +97,7 @@ class LBFGS(Solver):
     max_step: float | None = None
     min_decrease: float = 0.0
     snapshot_every: int | None = None
+    scale: Scale = field(default_factory=Scale)
 
     def minimize(
         self,
@@ -101,7 +107,8 @@ class LBFGS(Solver):
         callbacks: Sequence[Callback] = (),
     ) -> SolveResult:
         memory_size = max(1, min(self.memory_size, self.max_iter))  # one pair a step at most
-        solve = _Solve(objective, constraint, memory_size, self.wolfe, self.max_step, X)
+        solve = _Solve(objective, constraint, memory_size, self.wolfe, self.max_step, X, self.scale)
+        tol = self.tol * self.scale.gradient
         point = solve.start(X)
         history = History()
         started = time.perf_counter()
@@ -120,7 +127,7 @@ class LBFGS(Solver):
         if not (math.isfinite(point.value) and math.isfinite(point.squared_norm)):
             status = Status.NOT_FINITE
         while status is None:
-            if point.residual_norm <= self.tol:
+            if point.residual_norm <= tol:
                 status = Status.CONVERGED
                 break
             if iteration >= self.max_iter:
@@ -149,10 +156,12 @@ class LBFGS(Solver):
             residual_norm=point.residual_norm,
             n_iter=iteration,
             n_evaluations=solve.n_evaluations,
-            converged=point.residual_norm <= self.tol,
+            converged=point.residual_norm <= tol,
             status=status,
             reason=status.sentence(
-                residual_norm=point.residual_norm, tol=self.tol, max_iter=self.max_iter
+                residual_norm=point.residual_norm / self.scale.gradient,
+                tol=self.tol,
+                max_iter=self.max_iter,
             ),
             history=history,
         )
@@ -175,7 +184,9 @@ class _Solve:
         wolfe: WolfeConstants,
         max_step: float | None,
         like: torch.Tensor,
+        scale: Scale,
     ) -> None:
+        self.scale = scale
         self.objective = objective
         self.constraint = constraint
         self.wolfe = wolfe
@@ -203,6 +214,8 @@ class _Solve:
         """The next iterate, or None if neither the quasi-Newton direction nor -G decreases E."""
         while True:
             V, slope = self.pairs.direction(point.G, point.squared_norm)
+            if len(self.pairs) == 0:
+                V, slope = self.scale.step * V, self.scale.step * slope
             if self.max_step is not None:
                 V = self._shortened(point.X, V, self.max_step)
                 slope = self._read(dot(point.G, V))[0]
@@ -232,7 +245,7 @@ class _Solve:
             latest[:] = [trial]
             return trial
 
-        noise = self.noise * max(abs(point.value), 1e-30)
+        noise = self.noise * max(abs(point.value), 1e-30 * self.scale.value)
         outcome = strong_wolfe(evaluate, start, self._first_step(point), self.wolfe, noise)
         trial = outcome.trial
         if trial is None:
@@ -246,9 +259,10 @@ class _Solve:
 
     def _first_step(self, point: _Point) -> float:
         """1; along -G, at most the step whose length is the norm of the starting point."""
-        if len(self.pairs) or not 0 < self.size < point.residual_norm:
+        length = self.scale.step * point.residual_norm
+        if len(self.pairs) or not 0 < self.size < length:
             return 1.0
-        return self.size / point.residual_norm
+        return self.size / length
 
     def _trial(self, point: _Point, V: torch.Tensor, step: float) -> _Point:
         X = add_multiple(point.X, V, step)

@@ -18,7 +18,7 @@ import torch
 class Status(Enum):
     """Why a solve ended. Each value is a sentence with placeholders for numbers."""
 
-    CONVERGED = "the residual norm {residual_norm:.3g} is at most tol={tol:g}"
+    CONVERGED = "the residual norm, {residual_norm:.3g} of its unit, is at most tol={tol:g}"
     MAX_ITER = "max_iter={max_iter} iterations were done"
     STOPPED = "a callback returned True"
     SETTLED = "the last iterations hardly decreased the average distortion"
@@ -32,7 +32,7 @@ class Status(Enum):
         Parameters
         ----------
         **numbers : float
-            `residual_norm`, `tol` and `max_iter` of the solve.
+            `residual_norm` in the units of `tol`, `tol` and `max_iter` of the solve.
         """
         return self.value.format(**numbers)
 
@@ -95,7 +95,7 @@ class SolveResult:
         Number of iterations, and number of evaluations of the objective. One iteration may need
         several evaluations.
     converged : bool
-        Whether the residual norm is at most the tolerance.
+        Whether the residual norm is at most the tolerance, in the unit of the gradient.
     status : Status
         Why the solver stopped.
     reason : str

@@ -13,7 +13,8 @@ solver descends along the gradient of A + l_t R, with l_t in three stages:
 A step is x <- x + v with v <- mu v - eta g (grad A + l_t grad R). The gains g of the coordinates
 rise while a coordinate keeps its direction, and fall when it turns (Jacobs 1988; van der Maaten and
 Hinton 2008). The Hessian of the attraction has the scale of the mean degree of an item, and falls
-with the distances of neighbours, which grow as rho^(1/4) with the weight rho of a repulsive pair.
+with the distances of neighbours, which grow as rho^(1/4) with the weight rho of a repulsive pair,
+relative to that of a light attractive pair.
 So eta is 2 rho^(1/4), at most 2, divided by the mean degree.
 
 The solver is no descent method: it overshoots, which carries items past each other, and it stops
@@ -28,7 +29,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
@@ -46,6 +47,7 @@ from skmde.core.solvers.result import (
     Status,
     asks_to_stop,
 )
+from skmde.core.solvers.scale import Scale
 
 _EXAGGERATION = 4.0
 _STAGES = (50, 60, 75)  # iterations of the three stages
@@ -60,16 +62,19 @@ class RisingRepulsion(Solver):
     Parameters
     ----------
     tol : float
-        Stop when the Frobenius norm of the projected gradient is at most `tol`.
+        Stop when the Frobenius norm of the projected gradient is at most `tol` times its unit.
     max_iter : int
         Number of iterations. If there are fewer than 185, all stages are shortened.
     max_step : float
         Longest move of an item in an iteration, in the units of the embedding.
+    scale : Scale
+        The units of the objective.
     """
 
     tol: float = 1e-5
     max_iter: int = sum(_STAGES)
     max_step: float = 5.0
+    scale: Scale = field(default_factory=Scale)
 
     def check(self, objective: Objective) -> None:
         """Check that the objective has an attraction and a repulsion.
@@ -127,7 +132,7 @@ class RisingRepulsion(Solver):
             if not is_finite:
                 status = Status.NOT_FINITE
                 break
-            if norm <= self.tol:
+            if norm <= self.tol * self.scale.gradient:
                 status = Status.CONVERGED
                 break
             weakest = attraction / (_EXAGGERATION * abs(energy)) if energy else slope
@@ -140,7 +145,7 @@ class RisingRepulsion(Solver):
             level = (iteration - stages[0]) // _LEVEL
             share = min(1.0, level * _LEVEL / max(stages[1] - _LEVEL, 1))
             weight = begin if early else begin ** (1 - share) * slope**share
-            strength = min(1.0, slope * objective.n_pairs) ** 0.25
+            strength = min(1.0, slope * objective.n_pairs / objective.light) ** 0.25
             size = (1.0 if early else 2.0 * strength) * len(X) / (attraction or 1.0)
             if iteration == stages[0]:
                 velocity.zero_()
@@ -158,6 +163,8 @@ class RisingRepulsion(Solver):
             n_evaluations=evaluations,
             converged=status is Status.CONVERGED,
             status=status,
-            reason=status.sentence(residual_norm=norm, tol=self.tol, max_iter=self.max_iter),
+            reason=status.sentence(
+                residual_norm=norm / self.scale.gradient, tol=self.tol, max_iter=self.max_iter
+            ),
             history=history,
         )

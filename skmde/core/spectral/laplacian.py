@@ -93,7 +93,7 @@ def laplacian_form(
     graph = graph.astype(np.float64, copy=False)
     degrees = graph.sum(axis=1)
     sizes = abs(graph).sum(axis=1)
-    sizes[sizes == 0] = 1.0
+    sizes[sizes == 0] = sizes.max() or 1.0  # any positive number in the unit of the weights
     roots = np.ones(n)
     if normalized:
         roots = np.sqrt(sizes)

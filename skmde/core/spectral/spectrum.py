@@ -183,7 +183,7 @@ def choose_solver(form: QuadraticForm, n_vectors: int, solver: str, tol: float |
 def _dense(form: QuadraticForm, n_vectors: int) -> Spectrum:
     n, c = form.null.shape[1], len(form.null)
     # the shift makes the eigenvalues of the null vectors the largest
-    L = form.toarray() + (4 * form.bound + 1.0) * (form.null.T @ form.null)
+    L = form.toarray() + (4 * form.bound or 1.0) * (form.null.T @ form.null)
     wanted = min(n_vectors + 1, n - c)
     if n <= _SMALL:
         values, columns = np.linalg.eigh(L)
@@ -196,7 +196,7 @@ def _dense(form: QuadraticForm, n_vectors: int) -> Spectrum:
 
 def _lanczos(form: QuadraticForm, n_vectors: int, tol: float, max_iter: int) -> Spectrum:
     n, null = form.null.shape[1], form.null
-    shift = 4 * form.bound + 1.0
+    shift = 4 * form.bound or 1.0
     steps = 0
 
     # Lanczos finds the largest eigenvalues first, so it gets bound * I - L. The shift makes the

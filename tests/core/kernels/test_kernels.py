@@ -87,6 +87,19 @@ def test_map_equals_the_torch_function(function, dtype):
     assert not np.isnan(got).any()
 
 
+@pytest.mark.parametrize("function", LOSSES, ids=repr)
+def test_slopes_of_losses_are_right_far_below_the_floor(function):
+    short = np.array([1e-30, 1e-20, 1e-12, 5e-8])
+    d, t = (x.ravel() for x in np.meshgrid(short[:, None] * [0.03, 0.6, 1.7, 40.0], short))
+    near = (d > 1e-3 * t) & (d < 1e3 * t)
+    d, t = d[near], t[near]
+    w = np.full_like(d, 1.5)
+    # The torch functions are compared with exact arithmetic in tests/functions.
+    for got, want in zip(kernel(function, d * d, t, w), reference(function, d, t, w), strict=True):
+        assert (want != 0).all()
+        np.testing.assert_allclose(got, want, rtol=1e-11)
+
+
 EXTREME = [
     penalties.Power(0.05),
     penalties.Power(12.0),

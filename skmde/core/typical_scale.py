@@ -1,0 +1,153 @@
+r"""The unit of an average distortion: what the tolerance of a solver is relative to.
+
+The unit must follow every factor of the weights, of the functions, and of the original distances
+with the functions' own lengths. It must not depend on a starting point, so that the tolerance means
+the same for a good start and a bad one. Therefore it is taken from the pairs alone:
+
+- Losses. The length is the root mean square of the original distances delta_k. The value is the
+  mean of |w_k| |l(delta_k, 2 delta_k) - l(delta_k, delta_k)|: the average distortion of an
+  embedding that is twice too large. For the squared loss it is the mean of |w_k| delta_k^2.
+- Penalties. The length is 1, and the value is the mean of |w_k p'(1)|. A penalty fixes the size of
+  an embedding by its own parameters, and for every built-in one they are of order 1 by default. A
+  barrier, which is infinite at 1, names another distance.
+
+The first step of a solver needs no precise unit. It is one over the mean of |w_k|, times a power of
+the length, where all functions are built in, so that it is 1 for weights of 1 in the unit length.
+
+Weights and original distances are in the units of the embedding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from skmde._linalg.reductions import dot
+from skmde.constraints import Constraint
+from skmde.core.objectives.edge_term import Edges
+from skmde.core.objectives.total import Total
+from skmde.core.solvers.scale import Scale
+from skmde.functions.base import Loss, Penalty
+
+# Pairs of one built-in function that are looked at. A callable may hold a parameter for each pair,
+# so it gets all of its pairs.
+_MOST = 100_000
+
+
+@torch.no_grad()
+def typical_scale(edges: Edges, constraint: Constraint, n_components: int) -> Scale:
+    """The unit of the average distortion of some pairs.
+
+    Parameters
+    ----------
+    edges : EdgeList or AllPairs
+    constraint : Constraint
+        If it fixes the unit of the embedding, distances of about sqrt(2 m) count.
+    n_components : int
+        Dimension m of the embedding.
+
+    Returns
+    -------
+    scale : Scale
+        If the functions give no positive finite number, the value is the mean of the |w_k|, or 1 if
+        that is 0.
+    """
+    shortest = math.sqrt(2 * n_components) if constraint.fixes_unit else 0.0
+    value = weight = squares = 0.0
+    for segment in edges.segments:
+        function = segment.function
+        n = segment.stop - segment.start
+        step = 1 if function.kernel_parameters() is None else -(-n // _MOST)
+        own = slice(segment.start, segment.stop, step)
+        w = edges.weights[own]
+        share = n / len(w)
+        weight += share * _total(w)
+        if edges.deviations is None:
+            value += share * _total(_pulls(function, w))
+        else:
+            delta = edges.deviations[own]
+            squares += share * float((delta.double() ** 2).sum())
+            value += share * _total(_growth(function, w, delta, shortest))
+    length = 1.0
+    if edges.deviations is not None:
+        length = max(math.sqrt(squares / len(edges)), shortest)
+    length = length if 0 < length < math.inf else 1.0
+    means = [total / len(edges) for total in (value, weight)]
+    return Scale(
+        next((x for x in means if 0 < x < math.inf), 1.0),
+        length,
+        _stiffness([segment.function for segment in edges.segments], means[1], length),
+    )
+
+
+def _stiffness(
+    functions: Sequence[Penalty | Loss], mean_weight: float, length: float
+) -> float | None:
+    """Mean weight times a power of the length; None unless all functions give the power."""
+    powers = [
+        0.0 if isinstance(function, Penalty) else None if degree is None else degree - 2
+        for function in functions
+        for degree in [function.degree]
+    ]
+    built_in = all(function.kernel_parameters() is not None for function in functions)
+    if not built_in or powers[0] is None:
+        return None
+    stiffness = mean_weight * length ** powers[0]
+    return stiffness if 0 < stiffness < math.inf else None
+
+
+def unit_of_attraction(average: Total, X: torch.Tensor, penalty: Penalty) -> float:
+    """Unit of the average distortion of pairs that attract each other, at an embedding.
+
+    A penalty that is not homogeneous may have an offset p(0), which is not distortion.
+
+    Parameters
+    ----------
+    average : Total
+    X : torch.Tensor of shape (n_items, n_components)
+        Coordinates, with the origin amid the anchors.
+    penalty : Penalty
+
+    Returns
+    -------
+    unit : float
+        1 if the distortion has no usable number.
+    """
+    total, gradient = average.value_and_gradient(X)
+    value = float(total)
+    if penalty.degree is None:
+        # The sum of w p'(d) d has no offset and no cancellation, but for a penalty like a logarithm
+        # it is much smaller than the distortion.
+        least, _ = average.value_and_gradient(torch.zeros_like(X))
+        value = max(float(dot(gradient, X)) / 4, value - float(least))
+    return value if 0 < value < math.inf else 1.0
+
+
+def _total(x: torch.Tensor) -> float:
+    return float(x.double().abs().sum())
+
+
+def _pulls(function: Penalty | Loss, w: torch.Tensor) -> torch.Tensor:
+    """Derivatives of weighted penalties at distance 1."""
+    assert isinstance(function, Penalty)
+    w = _exact(function, w)
+    d = torch.full_like(w, function.typical_distance)
+    return d * function.weighted_slope(d, w)
+
+
+def _growth(
+    function: Penalty | Loss, w: torch.Tensor, delta: torch.Tensor, shortest: float
+) -> torch.Tensor:
+    """Growth of weighted losses from d = delta to 2 delta. Pairs with delta = 0 do not count."""
+    assert isinstance(function, Loss)
+    used = delta > 0
+    delta = _exact(function, torch.where(used, delta, 1.0))
+    growth = function.value(delta, (2 * delta).clamp(min=shortest)) - function.value(delta, delta)
+    return torch.where(used, w * growth, 0.0)
+
+
+def _exact(function: Penalty | Loss, x: torch.Tensor) -> torch.Tensor:
+    """Numbers in float64, but for functions of the user, whose parameters may be float32."""
+    return x if function.kernel_parameters() is None else x.double()

@@ -1,0 +1,73 @@
+"""Warnings and errors of a solve: where it has failed, and only there."""
+
+import numpy as np
+import pytest
+import torch
+from core_problems import push_and_pull_weights, random_graph
+
+from skmde import MDE, Anchored
+from skmde.exceptions import ConvergenceWarning
+from skmde.losses import LOSSES
+
+EDGES = np.array([[3, 1], [0, 1], [2, 0], [3, 2], [1, 2]])
+
+
+def small(distortion="quadratic", constraint=None, **arguments):
+    return MDE(4, 2, EDGES, distortion, constraint, **arguments)
+
+
+def larger(constraint=None):
+    rng = np.random.default_rng(0)
+    edges = random_graph(rng, 80, 400)
+    weights = push_and_pull_weights(rng, len(edges))
+    return MDE(80, 2, edges, ("log1p", "log"), constraint, weights=weights)
+
+
+CYCLE = np.array([[0, 1], [1, 2], [2, 3], [0, 3], [0, 2], [1, 3]])
+HOPS = np.array([1.0, 1.0, 1.0, 1.0, 2.0, 2.0])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_the_best_embedding_of_a_cycle_is_no_reason_to_warn(loss):
+    # The square is the best embedding under the absolute and the fractional loss, which have kinks
+    # there; the others only change its size.
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    problem = MDE(4, 2, CYCLE, loss, deviations=HOPS)
+    problem.embed(square)
+    problem.embed(problem.X)
+    side = problem.distances()[:4]
+    np.testing.assert_allclose(side, side[0], rtol=1e-3)
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("penalty", ["quadratic", "cubic", "log1p", "huber", "linear"])
+def test_attraction_alone_warns_of_the_collapse(penalty, factor):
+    edges = random_graph(np.random.default_rng(0), 30, 60)
+    problem = MDE(30, 2, edges, penalty, weights=np.full(len(edges), factor))
+    with pytest.warns(ConvergenceWarning, match="collapsed.*Add repulsion"):
+        problem.embed(random_state=0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_embedding_that_is_held_apart_does_not_warn_of_a_collapse():
+    larger(constraint="standardized").embed(random_state=0)
+    larger().embed(1e3 * np.random.default_rng(0).normal(size=(80, 2)))
+    small("quadratic", Anchored([0], [[1.0, 0.0]])).embed(random_state=0)
+    spring = MDE(3, 2, [[0, 1], [1, 2], [0, 2]], lambda d: (d - 1) ** 2)
+    spring.embed(100 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    assert spring.value < 1e-6
+    same = MDE(3, 2, [[0, 1], [1, 2], [0, 2]], "squared", deviations=np.zeros(3))
+    same.embed(random_state=0)
+
+
+@pytest.mark.parametrize("constraint", [None, "standardized", Anchored([0], [[1.0, 0.0]])])
+def test_a_function_that_is_nan_is_an_error(constraint):
+    for function, data in (
+        (lambda d: torch.sqrt(d - 100), {}),
+        (lambda delta, d: torch.log(d - 100), {"deviations": np.ones(5)}),
+    ):
+        problem = small(function, constraint, **data)
+        with pytest.raises(ValueError, match=r"distortion is NaN.*Check that the distortion func"):
+            problem.embed(random_state=0)
+        assert problem.X is None
