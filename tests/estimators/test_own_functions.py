@@ -33,7 +33,7 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: repr(e)[:60])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
 def test_a_function_that_is_nan_is_an_error(estimator):
     estimator.set_params(random_state=0)
     with pytest.raises(ValueError, match=r"distortion is NaN.*Check that the distortion function"):
