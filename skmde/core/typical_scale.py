@@ -26,6 +26,7 @@ import torch
 
 from skmde._linalg.reductions import dot
 from skmde.constraints import Constraint
+from skmde.core.kernels.torch_reference import block_size, by_block
 from skmde.core.objectives.edge_term import Edges
 from skmde.core.objectives.total import Total
 from skmde.core.solvers.scale import Scale
@@ -68,7 +69,7 @@ def typical_scale(edges: Edges, constraint: Constraint, n_components: int) -> Sc
             value += share * _total(_pulls(function, w))
         else:
             delta = edges.deviations[own]
-            squares += share * float((delta.double() ** 2).sum())
+            squares += share * float(dot(delta.double(), delta.double()))
             value += share * _total(_growth(function, w, delta, shortest))
     length = 1.0
     if edges.deviations is not None:
@@ -126,7 +127,8 @@ def unit_of_attraction(average: Total, X: torch.Tensor, penalty: Penalty) -> flo
 
 
 def _total(x: torch.Tensor) -> float:
-    return float(x.double().abs().sum())
+    x = x.double()
+    return float(dot(x.abs(), torch.ones_like(x)))
 
 
 def _pulls(function: Penalty | Loss, w: torch.Tensor) -> torch.Tensor:
@@ -134,7 +136,8 @@ def _pulls(function: Penalty | Loss, w: torch.Tensor) -> torch.Tensor:
     assert isinstance(function, Penalty)
     w = _exact(function, w)
     d = torch.full_like(w, function.typical_distance)
-    return d * function.weighted_slope(d, w)
+    block = block_size(function, w.device, len(w))
+    return d * by_block(lambda f, d, w, _: f.weighted_slope(d, w), function, d, w, None, block)
 
 
 def _growth(
@@ -144,7 +147,12 @@ def _growth(
     assert isinstance(function, Loss)
     used = delta > 0
     delta = _exact(function, torch.where(used, delta, 1.0))
-    growth = function.value(delta, (2 * delta).clamp(min=shortest)) - function.value(delta, delta)
+    block = block_size(function, w.device, len(w))
+
+    def values(d: torch.Tensor) -> torch.Tensor:
+        return by_block(lambda f, d, _, delta: f.value(delta, d), function, d, w, delta, block)
+
+    growth = values((2 * delta).clamp(min=shortest)) - values(delta)
     return torch.where(used, w * growth, 0.0)
 
 

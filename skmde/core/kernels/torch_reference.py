@@ -93,7 +93,7 @@ def distortions(
     block: int,
 ) -> torch.Tensor:
     """Weighted distortions at embedding distances `d`; losses need the original ones, `delta`."""
-    return _by_block(_values, function, d, w, delta, block)
+    return by_block(_values, function, d, w, delta, block)
 
 
 def value_and_gradient(
@@ -109,13 +109,13 @@ def value_and_gradient(
     """Sum of weighted distortions (a float64 scalar tensor) and its gradient, shape (n, m)."""
     difference = take_rows(X, i) - take_rows(X, j)
     d = torch.linalg.vector_norm(difference, dim=1)
-    slope = _by_block(_slopes, function, d, w, delta, block)
-    values = _by_block(_values, function, d, w, delta, block)
+    slope = by_block(_slopes, function, d, w, delta, block)
+    values = by_block(_values, function, d, w, delta, block)
     total = dot(values, torch.ones_like(values))
     return total, incidence.apply(slope.to(X.dtype).unsqueeze(1) * difference)
 
 
-def _by_block(
+def by_block(
     evaluate: Callable[..., torch.Tensor],
     function: Penalty | Loss,
     d: torch.Tensor,
@@ -123,6 +123,7 @@ def _by_block(
     delta: torch.Tensor | None,
     block: int,
 ) -> torch.Tensor:
+    """A function of all pairs, evaluated on blocks; see `block_size`."""
     if block >= d.shape[0]:
         return evaluate(function, d, w, delta)
     runs = [slice(start, start + block) for start in range(0, d.shape[0], block)]
