@@ -11,8 +11,6 @@ that the average is over the pairs that the solver can change.
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from skmde._linalg.procrustes import laid_over
 
@@ -47,13 +45,6 @@ def start_over_fixed(
         places = np.cumsum(own) - 1
         moved[own] = laid_over(start[own], places[items[inside]], coordinates[inside])
     return moved
-
-
-def labels_of_edges(edges: np.ndarray, n_items: int) -> np.ndarray | None:
-    """Connected component of each item; None if there is only one."""
-    graph = coo_array((np.ones(len(edges), np.int8), tuple(edges.T)), shape=(n_items, n_items))
-    n_parts, labels = connected_components(graph, directed=False)
-    return None if n_parts == 1 else labels
 
 
 def has_free_item(n_items: int, fixed: np.ndarray, edges: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from skmde._linalg.components import component_labels
 from skmde._linalg.frame import Unit
 from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
@@ -25,7 +26,7 @@ from skmde._utils.threads import count_threads
 from skmde._utils.warn import warn
 from skmde.constraints import Centered, Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
-from skmde.core.fixed_items import labels_of_edges, start_over_fixed
+from skmde.core.fixed_items import start_over_fixed
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
@@ -393,7 +394,7 @@ class MDE:
         labels = None
         if isinstance(self._edges, EdgeList):
             pairs = torch.stack([self._edges.i, self._edges.j], dim=1)
-            labels = labels_of_edges(pairs[self._edges.weights > 0].cpu().numpy(), self.n_items)
+            labels = component_labels(pairs[self._edges.weights > 0].cpu().numpy(), self.n_items)
         moved = start_over_fixed(
             start.cpu().double().numpy(),
             np.asarray(self.constraint.fixed_items),

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
+from skmde._linalg.components import component_labels
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.random import private_generator
 from skmde._utils.rows import count_rows
@@ -42,7 +43,6 @@ from skmde.estimators.base.typing import (
     PenaltyLike,
     RandomState,
 )
-from skmde.estimators.pairs.base import component_labels
 from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors, many_neighbors
 from skmde.estimators.pairs.repulsion import (
     RepulsiveSamples,

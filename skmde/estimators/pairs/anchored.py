@@ -14,10 +14,11 @@ import copy
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._linalg.components import component_labels
 from skmde._utils.rows import blocks_of_rows
 from skmde.core.placement.by_distances import place_by_distances
 from skmde.core.placement.by_neighbors import place_by_neighbors
-from skmde.estimators.pairs.base import Pairs, component_labels
+from skmde.estimators.pairs.base import Pairs
 from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.neighbors import NeighborPairs
 from skmde.estimators.pairs.pair_weights import selected_pairs

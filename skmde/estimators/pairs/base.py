@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from skmde.preprocessing.graphs.components import connected_components
+from skmde._linalg.components import component_labels
 from skmde.preprocessing.pairs.sampling import all_edges
 
 _FEW_PAIRS = 1 << 22
@@ -274,12 +274,3 @@ def entries_at(matrix, rows, columns):
     if len(rows) == 0:
         return np.empty(0)
     return np.asarray(matrix[rows, columns]).ravel()
-
-
-def component_labels(edges, n):
-    """Connected component of each of n items joined by pairs; None if there is only one."""
-    if len(edges) == 0:
-        return np.arange(n)
-    ones = np.ones(len(edges), np.int8)
-    n_parts, labels = connected_components(sp.csr_array((ones, edges.T), shape=(n, n)))
-    return labels if n_parts > 1 else None

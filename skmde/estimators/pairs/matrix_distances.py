@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._linalg.components import component_labels
 from skmde.estimators.pairs.base import (
     Pairs,
-    component_labels,
     entries_at,
     in_kept_dtype,
     of_positive_weight,
