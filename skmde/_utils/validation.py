@@ -16,6 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 _SMALLEST, _LARGEST = 1e-100, 1e100
+# Negative distances that are smaller, relative to a large one, are rounding errors of 0, in float32
+# as well.
+ROUNDING = 1e-6
 
 
 def check_magnitude(values, name, *, small=True):

@@ -25,12 +25,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.symmetry import warn_of_asymmetry
+from skmde._utils.validation import ROUNDING
 from skmde._utils.warn import warn
 
 __all__ = ["as_adjacency", "is_networkx", "is_unweighted", "with_further_rows"]
 
 _PADDED = ("bsr", "dia")
-_ROUNDING = 1e-6  # relative to the longest edge: smaller negative lengths are rounding errors of 0
 
 
 def as_adjacency(graph, *, quantity="length", attribute="weight"):
@@ -79,7 +79,7 @@ def as_adjacency(graph, *, quantity="length", attribute="weight"):
         kept &= values != np.inf
     rows, columns, values = rows[kept], columns[kept], values[kept]
     if quantity != "weight" and len(values):
-        rounding = (values < 0) & (values >= -_ROUNDING * values.max())
+        rounding = (values < 0) & (values >= -ROUNDING * values.max())
         values = np.where(rounding, 0.0, values)
     _check_values(rows, columns, values, quantity, names)
     low, high, values = _one_direction(n, rows, columns, values, quantity)

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.symmetry import symmetric_matrix
+from skmde._utils.validation import ROUNDING
 from skmde.preprocessing.neighbors.radius import trim
 from skmde.preprocessing.neighbors.selection import (
     clamp_neighbors,
@@ -33,10 +34,6 @@ from skmde.preprocessing.neighbors.selection import (
 __all__ = ["joined_neighbors", "precomputed_neighbors", "precomputed_queries"]
 
 _BLOCK_ENTRIES = 1 << 20
-
-# Relative to the largest distance: smaller negative numbers are rounding errors of 0, in float32
-# as well.
-ROUNDING = 1e-6
 
 
 def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):

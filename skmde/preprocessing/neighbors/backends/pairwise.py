@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances
 
 from skmde._utils.threads import run_rows
+from skmde._utils.validation import ROUNDING
 from skmde.preprocessing.neighbors.backends.base import RowSearch
 from skmde.preprocessing.neighbors.backends.sparse import sparse_distances
 from skmde.preprocessing.neighbors.metrics.fitted import skips_missing
@@ -17,7 +18,6 @@ __all__ = ["PairwiseSearch", "PairwiseSparseSearch", "squared_differences"]
 
 _BLOCK_ENTRIES = 1 << 20
 _FEW = 32  # distances that tell the unit of the metric
-_ROUNDING = 1e-6  # negative distances that are smaller, relative to the unit, count as 0
 
 
 class PairwiseSearch(RowSearch):
@@ -64,7 +64,7 @@ class PairwiseSearch(RowSearch):
             block[undefined] = self._undefined(queries, rows, *np.nonzero(undefined))
         if block.min(initial=0.0) < 0:
             largest = np.maximum(block.max(axis=1, initial=0.0), self._scale)
-            wrong = np.argwhere(block < -_ROUNDING * largest[:, None])
+            wrong = np.argwhere(block < -ROUNDING * largest[:, None])
             if len(wrong):
                 i, j = wrong[0]
                 raise ValueError(
