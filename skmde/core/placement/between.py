@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from skmde.core.placement.losses import AnchoredLoss
-from skmde.core.placement.newton import Floats
+from skmde.core.placement.newton import Floats, values_at
 
 _KEPT = 5  # points of each row from which Newton's method starts
 _LENGTHS = 0.5 * 0.6 ** np.arange(8)  # of the steps, one after the other
@@ -35,7 +35,7 @@ def starts_between(objective: AnchoredLoss, starts: Floats) -> Floats:
     """
     if starts.shape[2] == 1:
         return _in_gaps(objective, starts)
-    values = _values(objective, starts)
+    values = values_at(objective, starts)
     order = np.argsort(values, axis=0, kind="stable")[:_KEPT]
     rows = np.arange(starts.shape[1])
     points, values = starts[order, rows], values[order, rows]
@@ -44,7 +44,7 @@ def starts_between(objective: AnchoredLoss, starts: Floats) -> Floats:
         # Another turn at each length, so that all directions are tried.
         moves = length * directions[step % len(directions)]
         trials = points[:, None] + moves[None, :, None]
-        found = _values(objective, trials.reshape(-1, *starts.shape[1:]))
+        found = values_at(objective, trials.reshape(-1, *starts.shape[1:]))
         found = found.reshape(trials.shape[:3])
         least = found.argmin(axis=1)
         at = np.arange(len(points))[:, None], least, rows
@@ -60,7 +60,7 @@ def _in_gaps(objective: AnchoredLoss, starts: Floats) -> Floats:
     middles = np.concatenate([0.5 * (places[1:] + places[:-1]), ends])
     q = starts.shape[1]
     trials = np.concatenate([starts, np.broadcast_to(middles[:, None, None], (len(middles), q, 1))])
-    order = np.argsort(_values(objective, trials), axis=0, kind="stable")[:_KEPT]
+    order = np.argsort(values_at(objective, trials), axis=0, kind="stable")[:_KEPT]
     found: Floats = trials[order, np.arange(q)]
     return found
 
@@ -77,14 +77,6 @@ def points_around(n_rows: int, m: int) -> Floats:
         points = np.concatenate([points, np.zeros((len(points), m - 3))], axis=1)
     found: Floats = np.broadcast_to(points[:, None], (len(points), n_rows, m))
     return found
-
-
-def _values(objective: AnchoredLoss, points: Floats) -> Floats:
-    s, q, m = points.shape
-    rows = np.tile(np.arange(q), s)
-    values = objective.values(np.ascontiguousarray(points.reshape(-1, m)), rows).reshape(s, q)
-    values[~np.isfinite(values)] = np.inf
-    return values
 
 
 def _directions(m: int) -> Floats:

@@ -25,7 +25,6 @@ Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 2.4.2 (incre
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -140,13 +139,11 @@ def _place_within(
     starts = np.concatenate([free[None], starts])
     options: dict[str, Any] = {"radius": radius, "limit": _LIMIT, "tol": tol}
     if objective.smooth:
-        values = partial(objective.values, rows=rows)
-        found = best_within(objective, starts, values, project, size=1.0, **options)
+        found = best_within(objective, starts, project, size=1.0, **options)
         return found.X, found.converged
     smoothed = objective.smoothed(_SMOOTHING_LENGTHS[0])
-    values = partial(smoothed.values, rows=rows)
     options["tol"] = _LOOSE * tol
-    found = best_within(smoothed, starts, values, project, size=1.0, **options)
+    found = best_within(smoothed, starts, project, size=1.0, **options)
     ends, converged = [found.X], found.converged
     for epsilon in _SMOOTHING_LENGTHS[1:]:
         options["radius"] = np.full(len(free), 10.0 * epsilon)

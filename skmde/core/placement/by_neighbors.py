@@ -15,7 +15,6 @@ Lengths are in units of the embedding; numbers are float64.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from skmde._utils.threads import run_pieces
 from skmde._utils.warn import warn
 from skmde.core.placement.distortion import AnchoredDistortion
 from skmde.core.placement.field import FrozenField
-from skmde.core.placement.newton import Floats, RowMinimum, Rows, minimize_rows
+from skmde.core.placement.newton import Floats, RowMinimum, Rows, minimize_rows, values_at
 from skmde.core.placement.starts import is_barrier, starts_from_neighbors, starts_in_gaps
 from skmde.core.placement.within import Projection, best_within
 from skmde.exceptions import ConvergenceWarning
@@ -127,7 +126,6 @@ def _place_chunk(
         found = best_within(
             objective,
             np.concatenate([found.X[None], starts]),
-            partial(objective.values, rows=np.arange(len(start))),
             lambda X: project(X + center) - center,
             size=size,
             radius=radius,
@@ -150,15 +148,11 @@ def _improve_from_others(
 ) -> None:
     """Replace the minima that are higher than those from the next best starts."""
     rows = np.arange(len(start))
-    values = np.stack([objective.values(np.ascontiguousarray(x), rows) for x in starts])
-    values[~np.isfinite(values)] = np.inf
+    values = values_at(objective, starts)
     for _ in range(_FURTHER_RUNS[start.shape[1]]):
         values[np.square(starts - start).sum(axis=2) <= apart**2] = np.inf
         start = starts[values.argmin(axis=0), rows]
-        other = minimize_rows(objective, start, **options)
-        better = other.value < found.value
-        for old, new in zip(found[:3], other[:3], strict=True):
-            old[better] = new[better]
+        found.improve(minimize_rows(objective, start, **options))
 
 
 def place_by_neighbors(

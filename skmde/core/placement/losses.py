@@ -46,12 +46,7 @@ from skmde.functions.kinds import D_FLOOR
 # Floor of d. Compiled losses have no floor of their own; this one keeps them finite at d = 0.
 _LEAST = 1e-12
 _IN_TORCH = -1
-_SMOOTH = (
-    kinds.SQUARED,
-    kinds.WEIGHTED_SQUARED,
-    kinds.HUBER_LOSS,
-    kinds.SOFT_FRACTIONAL,
-)
+_SMOOTH = (kinds.SQUARED, kinds.WEIGHTED_SQUARED, kinds.HUBER_LOSS, kinds.SOFT_FRACTIONAL)
 
 
 @jit()

@@ -79,6 +79,21 @@ class RowObjective(Protocol):
         """
         ...
 
+    def values(self, points: Floats, rows: Rows) -> Floats:
+        """The functions of ``rows``, shape (B,), at ``points``."""
+        ...
+
+
+def values_at(objective: RowObjective, points: Floats) -> Floats:
+    """Values of all rows at points of shape (s, q, m): (s, q), infinite where they are not finite.
+
+    The points are evaluated one by one, since a function may need much memory for each.
+    """
+    rows = np.arange(points.shape[1])
+    values = np.stack([objective.values(np.ascontiguousarray(x), rows) for x in points])
+    values[~np.isfinite(values)] = np.inf
+    return values
+
 
 class RowMinimum(NamedTuple):
     """What :func:`minimize_rows` found.
@@ -99,6 +114,12 @@ class RowMinimum(NamedTuple):
     value: Floats
     converged: NDArray[np.bool_]
     n_iter: int
+
+    def improve(self, other: RowMinimum) -> None:
+        """Take the minima of another run for the rows where they are lower."""
+        better = other.value < self.value
+        for old, new in zip(self[:3], other[:3], strict=True):
+            old[better] = new[better]
 
 
 @jit()

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from skmde.core.placement.newton import Floats, RowMinimum, RowObjective
+from skmde.core.placement.newton import Floats, RowMinimum, RowObjective, values_at
 
 Projection = Callable[[Floats], Floats]
 
@@ -107,7 +107,6 @@ def minimize_rows_within(
 def best_within(
     objective: RowObjective,
     starts: Floats,
-    values: Callable[[Floats], Floats],
     project: Projection,
     *,
     size: float,
@@ -122,8 +121,6 @@ def best_within(
     objective : RowObjective
     starts : ndarray of shape (s, q, m)
         They need not be in the set.
-    values : callable
-        The functions of all rows at one point each.
     project : callable
     size : float
         Size of the embedding, of which the origin is the centre.
@@ -135,23 +132,20 @@ def best_within(
     starts = np.concatenate([starts, np.broadcast_to(around[:, None], shape)])
     n_starts, q, m = starts.shape
     starts = project(np.ascontiguousarray(starts.reshape(-1, m))).reshape(starts.shape)
-    at = np.stack([values(np.ascontiguousarray(start)) for start in starts])
-    at[~np.isfinite(at)] = np.inf
+    values = values_at(objective, starts)
     rows, best = np.arange(q), None
     options: dict[str, Any] = {"radius": radius, "limit": limit, "tol": tol}
     for run in range(min(_RUNS, n_starts)):
-        start = starts[at.argmin(axis=0), rows]
+        start = starts[values.argmin(axis=0), rows]
         found = minimize_rows_within(objective, start, project, **options)
         if best is None:
             best = found
         else:
-            better = found.value < best.value
-            for old, new in zip(best[:3], found[:3], strict=True):
-                old[better] = new[better]
+            best.improve(found)
         # Starts close to this one lead to the same minimum. The first ones may be single items of
         # a small group; later ones look farther away.
         apart = np.square(starts - start).sum(axis=2)
-        at[apart < np.square(_APART * 2.0**run * size)] = np.inf
+        values[apart < np.square(_APART * 2.0**run * size)] = np.inf
     assert best is not None
     return best
 
