@@ -27,6 +27,7 @@ from skmde.core.kernels.lattice import numba_loops, numba_loops_3d
 from skmde.core.kernels.lattice.compiled_summation import Cells, CompiledSummation
 from skmde.core.kernels.lattice.convolution import FROZEN, Lattice
 from skmde.core.kernels.lattice.layouts import Layout, Layouts
+from skmde.core.kernels.lattice.numba_near import soft_polynomial
 from skmde.core.kernels.lattice.plan import Plan, bounded, enough_work
 from skmde.core.placement.calls import PAD, UNITS
 from skmde.core.placement.newton import Floats, Rows
@@ -35,6 +36,7 @@ from skmde.functions.base import Penalty
 # Around the items, in which the lattice is used: lengths of the penalty, or, if the penalty has no
 # length, a fraction of the extent of the items.
 _MARGIN, _MARGIN_OF_EXTENT = 5.0, 0.05
+_BLOCK = 8 * PAD  # items that are evaluated at once
 
 
 class _Patch(NamedTuple):
@@ -204,12 +206,8 @@ def _add_cores(
 
     The items, of shape (n, 2) or (n, 3), and the arguments up to `shape` are those of ``Cells``.
     """
-    m, d_flat, size = gradient.shape[1], items.shape[1], 8 * PAD
-    square = radius * radius
-    near = np.empty(size, np.int64)
-    w, d2 = np.empty(size), np.empty(size)
-    d, D = np.empty(size), np.empty(size)
-    v, s, c = np.empty(size), np.empty(size), np.empty(size)
+    d_flat, square = items.shape[1], radius * radius
+    near, scratch = np.empty(_BLOCK, np.int64), np.empty((7, _BLOCK))
     for r in rows:
         plane = int(np.floor((flat[r, 0] - low[0]) / radius))
         row = 0
@@ -229,68 +227,67 @@ def _add_cores(
                     for i in range(d_flat):
                         total += (flat[r, i] - items[j, i]) ** 2
                     if total < square:
-                        near[count], d2[count], w[count] = j, total, -strengths[j]
+                        near[count] = j
                         count += 1
-                    if count == size:
-                        numba_maps.expand(kind, params, w, w, d2, d, D, v, s, c)
-                        _subtract_soft_part(coefficients, square, w, d2, v, s, c, count)
-                        _accumulate(
-                            items, near, count, flat, r, d2, v, s, c, value, rounding, gradient,
-                            hessian, m,
+                    if count == _BLOCK:
+                        _add_block(
+                            kind, params, coefficients, square, items, strengths, near, count,
+                            scratch, flat, r, value, rounding, gradient, hessian,
                         )  # fmt: skip
                         count = 0
         if count:
-            w[count:], d2[count:] = 0.0, 1.0
-            numba_maps.expand(kind, params, w, w, d2, d, D, v, s, c)
-            _subtract_soft_part(coefficients, square, w, d2, v, s, c, count)
-            _accumulate(
-                items, near, count, flat, r, d2, v, s, c, value, rounding, gradient, hessian, m
-            )
+            _add_block(
+                kind, params, coefficients, square, items, strengths, near, count, scratch, flat,
+                r, value, rounding, gradient, hessian,
+            )  # fmt: skip
 
 
 @jit()
-def _subtract_soft_part(
-    coefficients: Any, square: float, w: Any, d2: Any, v: Any, s: Any, c: Any, count: int
-) -> None:
-    """Take the polynomial, its slope and its curvature out of those of the penalty."""
-    for e in range(count):
-        y = d2[e] / square - 1.0
-        p = dp = ddp = 0.0  # ddp is half the second derivative
-        for k in range(coefficients.shape[0] - 1, -1, -1):
-            ddp = ddp * y + dp
-            dp = dp * y + p
-            p = p * y + coefficients[k]
-        slope = 2.0 * dp / square
-        v[e] -= w[e] * p
-        s[e] -= w[e] * slope
-        c[e] -= w[e] * (slope + 8.0 * ddp * d2[e] / square**2)
-
-
-@jit()
-def _accumulate(
+def _add_block(
+    kind: int,
+    params: Any,
+    coefficients: Any,
+    square: float,
     items: Any,
+    strengths: Any,
     near: Any,
     count: int,
+    scratch: Any,
     points: Any,
     r: int,
-    d2: Any,
-    v: Any,
-    s: Any,
-    c: Any,
     value: Any,
     rounding: Any,
     gradient: Any,
     hessian: Any,
-    m: int,
 ) -> None:
-    """Add the values, slopes and curvatures of pairs of a point and items to its derivatives."""
+    """Add the items ``near[:count]`` to the field at point r, and to its derivatives.
+
+    With `coefficients` of a soft part, their cores are added.
+    """
+    m = gradient.shape[1]
+    w, d2, d, D = scratch[0], scratch[1], scratch[2], scratch[3]
+    v, s, c = scratch[4], scratch[5], scratch[6]
+    w[:], d2[:] = 0.0, 1.0
+    for e in range(count):
+        j, total = np.uintp(near[e]), 0.0
+        for i in range(items.shape[1]):
+            total += (points[r, i] - items[j, i]) ** 2
+        w[e], d2[e] = -strengths[j], total
+    numba_maps.expand(kind, params, w, w, d2, d, D, v, s, c)
+    if len(coefficients):
+        for e in range(count):
+            p, dp, ddp = soft_polynomial(coefficients, d2[e] / square - 1.0)
+            slope = 2.0 * dp / square
+            v[e] -= w[e] * p
+            s[e] -= w[e] * slope
+            c[e] -= w[e] * (slope + 8.0 * ddp * d2[e] / square**2)
     u = np.empty(m)
     for e in range(count):
         value[r] += v[e]
         rounding[r] += UNITS * 2.3e-16 * abs(v[e])
         bend = (c[e] - s[e]) / d2[e] if d2[e] > 0.0 else 0.0
         for i in range(m):
-            u[i] = points[r, i] - items[near[e], i]
+            u[i] = points[r, i] - items[np.uintp(near[e]), i]
             gradient[r, i] += s[e] * u[i]
             hessian[r, i, i] += s[e]
         for i in range(m):
@@ -314,23 +311,15 @@ def _add_exactly(
     hessian: Any,
 ) -> None:
     """Add the sums over all items but ``skip:until``, for some of the points."""
-    m, n = items.shape[1], items.shape[0]
-    size = 8 * PAD
-    near = np.empty(size, np.int64)
-    w, d2 = np.empty(size), np.empty(size)
-    d, D = np.empty(size), np.empty(size)
-    v, s, c = np.empty(size), np.empty(size), np.empty(size)
+    n, no_soft_part = len(items), np.empty(0)
+    near, scratch = np.empty(_BLOCK, np.int64), np.empty((7, _BLOCK))
     for r in rows:
         for start, stop in ((0, skip), (until, n)):
-            for first in range(start, stop, size):
-                count = min(size, stop - first)
-                w[:], d2[:] = 0.0, 1.0
+            for first in range(start, stop, _BLOCK):
+                count = min(_BLOCK, stop - first)
                 for e in range(count):
-                    near[e], w[e], d2[e] = first + e, -strengths[first + e], 0.0
-                    for i in range(m):
-                        d2[e] += (points[r, i] - items[first + e, i]) ** 2
-                numba_maps.expand(kind, params, w, w, d2, d, D, v, s, c)
-                _accumulate(
-                    items, near, count, points, r, d2, v, s, c, value, rounding, gradient,
-                    hessian, m,
+                    near[e] = first + e
+                _add_block(
+                    kind, params, no_soft_part, 1.0, items, strengths, near, count, scratch,
+                    points, r, value, rounding, gradient, hessian,
                 )  # fmt: skip

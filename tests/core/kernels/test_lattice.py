@@ -89,14 +89,19 @@ def test_energy_is_continuous_while_the_box_grows():
     assert abs(steps[0][1] - steps[2][1]).max() < 1e-9 * abs(steps[0][1]).max()
 
 
-def test_a_growing_embedding_keeps_the_transforms_of_two_sizes():
+def counting_lattice():
+    """A lattice, and a list of the transforms that it computes."""
     computed = []
 
     def values(squares):
         computed.append(squares.shape)
         return -1 / (1 + squares)
 
-    lattice, charges = Lattice(values, ACCURACIES["fast"].grid(1.0)), np.ones(500)
+    return Lattice(values, ACCURACIES["fast"].grid(1.0)), computed
+
+
+def test_a_growing_embedding_keeps_the_transforms_of_two_sizes():
+    lattice, computed, charges = *counting_lattice(), np.ones(500)
     small, middle, large = (scattered(500, extent) for extent in (10, 40, 160))
 
     def energy(X):
@@ -113,13 +118,7 @@ def test_a_growing_embedding_keeps_the_transforms_of_two_sizes():
 
 
 def test_groups_of_items_keep_the_transforms_of_all_their_sizes():
-    computed = []
-
-    def values(squares):
-        computed.append(squares.shape)
-        return -1 / (1 + squares)
-
-    lattice, charges = Lattice(values, ACCURACIES["fast"].grid(1.0)), np.ones(500)
+    lattice, computed, charges = *counting_lattice(), np.ones(500)
     for _ in range(3):
         for extent in (10, 40, 160, 320):
             lattice.local_energy(scattered(500, extent), charges)

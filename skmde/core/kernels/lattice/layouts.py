@@ -22,7 +22,7 @@ _NODES_PER_PAIR = 4.0  # that take as much time as a pair
 # Pairs in a cell whose side is the radius, relative to half the square of the number of items
 # there: areas of the circle and of the cell, or volumes.
 _NEIGHBORS = {2: np.pi, 3: 4.2}
-_COARSE = Accuracy(5, 1.0, np.float64, 1 << 24, core=8, order=5)
+COARSE = Accuracy(5, 1.0, np.float64, 1 << 24, core=8, order=5)
 
 
 class Layout(NamedTuple):
@@ -141,9 +141,9 @@ class Layouts:
 
     def coarse(self, gap: float) -> Layout:
         """A layout for pairs farther apart than a gap; closer ones are not corrected."""
-        spacing = self._unit * 2.0 ** np.floor(np.log2(gap / _COARSE.core / self._unit))
-        grid = _COARSE.grid_of(float(spacing))
-        return Layout(grid, _COARSE.core * grid.spacing, _COARSE.order)
+        spacing = self._unit * 2.0 ** np.floor(np.log2(gap / COARSE.core / self._unit))
+        grid = COARSE.grid_of(float(spacing))
+        return Layout(grid, COARSE.core * grid.spacing, COARSE.order)
 
 
 def _cell_counts(X: np.ndarray, low: np.ndarray, high: np.ndarray, side: float) -> np.ndarray:

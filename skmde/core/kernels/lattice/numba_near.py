@@ -64,22 +64,45 @@ def sort_by_cell(X: Any, low: Any, side: float, shape: Any, cells: Any, starts: 
 
 
 @jit(fastmath=CONTRACT)
-def subtract_soft_part(
-    coefficients: Any, square: Any, w: Any, d2: Any, value: Any, slope: Any
-) -> None:
-    """Take the weighted polynomial of the soft part, and its slope, out of those of a penalty."""
+def soft_polynomial(coefficients: Any, y: Any) -> Any:
+    """The polynomial of the soft part, its derivative, and half of its second derivative."""
+    top = coefficients.shape[0] - 1
+    p, dp, ddp = coefficients[top], 0 * y, 0 * y
+    for e in range(top - 1, -1, -1):
+        ddp = ddp * y + dp
+        dp = dp * y + p
+        p = p * y + coefficients[e]
+    return p, dp, ddp
+
+
+@jit(fastmath=CONTRACT)
+def _add_cores(
+    kind: int,
+    params: Any,
+    coefficients: Any,
+    square: Any,
+    X: Any,
+    ours: Any,
+    theirs: Any,
+    w: Any,
+    d2: Any,
+    d: Any,
+    D: Any,
+    value: Any,
+    slope: Any,
+    G: Any,
+) -> float:
+    """Add the gradient of the cores of some pairs, and return the sum of the cores."""
     f = d2.dtype.type
-    one, top = f(1), coefficients.shape[0] - 1
-    inverse = one / square
+    evaluate(kind, params, w, w, d2, d, D, value, slope)
+    inverse = f(1) / square
     twice = f(2) * inverse
     for k in range(d2.shape[0]):
-        y = d2[k] * inverse - one
-        p, dp = coefficients[top], f(0)
-        for e in range(top - 1, -1, -1):
-            dp = dp * y + p
-            p = p * y + coefficients[e]
+        p, dp, _ = soft_polynomial(coefficients, d2[k] * inverse - f(1))
         value[k] -= w[k] * p
         slope[k] -= w[k] * twice * dp
+    scatter(X, ours, theirs, slope, G)
+    return sum_of(value)
 
 
 @jit(fastmath=CONTRACT)
@@ -148,15 +171,15 @@ def add_near_pairs(
                     d2[count], w[count] = s, charges[i] * charges[j]
                     count += 1
                     if count == BLOCK:
-                        evaluate(kind, params, w, w, d2, d, D, value, slope)
-                        subtract_soft_part(coefficients, square, w, d2, value, slope)
-                        total += sum_of(value)
-                        scatter(X, ours, theirs, slope, G)
+                        total += _add_cores(
+                            kind, params, coefficients, square, X, ours, theirs, w, d2, d, D,
+                            value, slope, G,
+                        )  # fmt: skip
                         count = 0
     if count:
         c = count
-        evaluate(kind, params, w[:c], w[:c], d2[:c], d[:c], D[:c], value[:c], slope[:c])
-        subtract_soft_part(coefficients, square, w[:c], d2[:c], value[:c], slope[:c])
-        total += sum_of(value[:c])
-        scatter(X, ours[:c], theirs[:c], slope[:c], G)
+        total += _add_cores(
+            kind, params, coefficients, square, X, ours[:c], theirs[:c], w[:c], d2[:c], d[:c],
+            D[:c], value[:c], slope[:c], G,
+        )  # fmt: skip
     return total

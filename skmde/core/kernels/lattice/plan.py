@@ -23,12 +23,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import ndimage
 
-from skmde.core.kernels.lattice.layouts import Layout, Layouts
+from skmde.core.kernels.lattice.layouts import COARSE, Layout, Layouts
 
 PAIRS_PER_NODE = 8  # that take less time than a node
 ENOUGH = 1 << 26  # work, in nodes, for which items are not cut into groups
 ENOUGH_PER_ITEM = 64
-_COARSE_NODES = 1 << 24  # of a coarse lattice, at most, padding included
 # Cells along the longest side, by dimension. A cell has 8 to 16 nodes of a coarse lattice.
 _CELLS = {2: 64, 3: 16}
 _LEVELS = 32  # of cuts; so many factors of 16 exceed the range of float32
@@ -131,7 +130,7 @@ class Plan:
         start, stop = bounds[0], bounds[-1]
         sizes = np.diff(bounds)
         n_across = _n_pairs(stop - start) - sum(_n_pairs(int(size)) for size in sizes)
-        across_one_by_one = n_across <= PAIRS_PER_NODE * _COARSE_NODES
+        across_one_by_one = n_across <= PAIRS_PER_NODE * COARSE.max_nodes
         low, high = self._corners(start, stop)
         gap = float((high - low).max()) / _CELLS[self._X.shape[1]]
         stops = np.arange(1, stop - start + 1)

@@ -51,8 +51,9 @@ class TorchSummation(Summation):
         for starts, stops in ranges:
             for items in _blocks(stops - starts):
                 own = torch.arange(items.start, items.stop, device=X.device)
-                i = own.repeat_interleave((stops - starts)[items])
-                first = (stops - starts)[items].cumsum(0) - (stops - starts)[items]
+                candidates = (stops - starts)[items]
+                i = own.repeat_interleave(candidates)
+                first = candidates.cumsum(0) - candidates
                 within = torch.arange(len(i), device=X.device) - first[i - items.start]
                 j = starts[i] + within
                 difference = P[i] - P[j]
