@@ -12,7 +12,7 @@ import numbers
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ from skmde.core.fixed_items import start_over_fixed
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
+from skmde.core.objectives.autograd import wants_gradient, with_gradient
 from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import Edges, EdgeTerm, distances, distortions
 from skmde.core.objectives.edges import Distortion, EdgeList
@@ -109,6 +110,10 @@ class MDE:
 
     Notes
     -----
+    `differences`, `distances`, `distortions` and `average_distortion` can be differentiated once
+    by torch, if they are given a tensor that requires a gradient. The gradient of a distance of 0
+    is 0.
+
     The problem is solved in float64 if any of `weights`, `deviations` and the starting point
     is float64, and in float32 otherwise. float32 is several times faster. Its precision is
     enough for plots, and for use as features in other methods.
@@ -368,7 +373,7 @@ class MDE:
                 return self._random_start(generator, dtype, self.constraint)
             start = self._solved_freely(generator, dtype, solver)
         else:
-            start = self._embedding(X, "the starting point X")
+            start = self._embedding(X, "the starting point X").detach()
         if len(fixed):
             start = self._over_fixed(start)
         start = self._projected(start)
@@ -449,7 +454,7 @@ class MDE:
         if tuple(X.shape) != shape:
             raise ValueError(f"{name} must have shape {shape}; got {tuple(X.shape)}.")
         dtype = torch.promote_types(X.dtype, self._edges.dtype)
-        X = X.detach().to(device=self.device, dtype=dtype)
+        X = X.to(device=self.device, dtype=dtype)
         if not bool(torch.isfinite(X).all()):
             raise ValueError(f"{name} holds NaN or infinite entries; all must be finite.")
         return X
@@ -506,8 +511,14 @@ class MDE:
         embedding = self._embedding(X)
         return distortions(self._edges.to(dtype=embedding.dtype), embedding)
 
+    @overload
+    def average_distortion(self, X: None = None, distortion: Any = None) -> float: ...
+
+    @overload
+    def average_distortion(self, X: Any, distortion: Any = None) -> Any: ...
+
     @cpu_by_default()
-    def average_distortion(self, X: Any = None, distortion: Any = None) -> float:
+    def average_distortion(self, X: Any = None, distortion: Any = None) -> Any:
         """Mean of the distortions.
 
         Parameters
@@ -522,22 +533,28 @@ class MDE:
 
         Returns
         -------
-        average_distortion : float
-            By default, the average distortion that `embed` minimises.
+        average_distortion : float or torch.Tensor of shape ()
+            By default, the average distortion that `embed` minimises. A tensor if X is a tensor
+            that requires a gradient, and a float otherwise.
         """
-        embedding = self._embedding(X)
-        edges = self._edges
-        if distortion is None and self._repulsion is not None:
-            return float(self._objective(embedding.dtype).value_and_gradient(embedding)[0])
+        embedding, edges, backend = self._embedding(X), self._edges, self._backend
+        wanted = wants_gradient(embedding)
         if distortion is not None:
             penalty = edges.deviations is None or isinstance(distortion, Penalty)
             edges = edges.under((resolve_penalty if penalty else resolve_loss)(distortion))
-        backend = self._backend
-        if all(backend.supports(segment.function) for segment in edges.segments):
+        term: Term
+        if distortion is None and self._repulsion is not None:
+            term = self._objective(embedding.dtype)
+        elif wanted or all(backend.supports(segment.function) for segment in edges.segments):
             term = self._pair_term(edges, embedding.dtype, backend)
-            return float(term.value_and_gradient(embedding)[0])
-        values = distortions(edges.to(dtype=embedding.dtype), embedding)
-        return float(dot(values, torch.ones_like(values))) / len(edges)
+        else:  # a function to measure with may have no gradient
+            values = distortions(edges.to(dtype=embedding.dtype), embedding)
+            return float(dot(values, torch.ones_like(values))) / len(edges)
+        value, gradient = term.value_and_gradient(embedding.detach())
+        if wanted:
+            value = torch.as_tensor(value, dtype=embedding.dtype, device=embedding.device)
+            return with_gradient(embedding, value, gradient)
+        return float(value)
 
     @cpu_by_default()
     def high_distortion_pairs(self, X: Any = None) -> tuple[torch.Tensor, torch.Tensor]:

@@ -96,6 +96,17 @@ def distortions(
     return by_block(_values, function, d, w, delta, block)
 
 
+def derivatives(
+    function: Penalty | Loss,
+    d: torch.Tensor,
+    w: torch.Tensor,
+    delta: torch.Tensor | None,
+    block: int,
+) -> torch.Tensor:
+    """Derivatives of the weighted distortions by the embedding distances `d`."""
+    return d * by_block(_slopes, function, d, w, delta, block)
+
+
 def value_and_gradient(
     function: Penalty | Loss,
     X: torch.Tensor,

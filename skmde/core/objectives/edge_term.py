@@ -19,6 +19,7 @@ import torch
 from skmde.core.kernels import torch_reference
 from skmde.core.kernels.backend import Backend, Sums, TorchBackend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs
+from skmde.core.objectives.autograd import wants_gradient, with_gradient
 from skmde.core.objectives.edges import EdgeList
 
 Edges = EdgeList | AllPairs
@@ -94,7 +95,11 @@ def distortions(edges: Edges, X: torch.Tensor) -> torch.Tensor:
     for run in edges.runs():
         stop = start + len(run.i)
         block = torch_reference.block_size(run.function, edges.device, len(run.i))
-        pairs = d[start:stop], run.weights, run.deviations
-        parts.append(torch_reference.distortions(run.function, *pairs, block))
+        part, known = d[start:stop], (run.weights, run.deviations, block)
+        values = torch_reference.distortions(run.function, part.detach(), *known)
+        if wants_gradient(part):
+            slopes = torch_reference.derivatives(run.function, part.detach(), *known)
+            values = with_gradient(part, values, slopes)
+        parts.append(values)
         start = stop
     return edges.to_callers_order(torch.cat(parts))
