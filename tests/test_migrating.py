@@ -54,7 +54,14 @@ OTHERS = {
     "datasets util.hutchpp util.make_hvp",
 }
 OF_PYMDE = ("pymde.preserve_neighbors", "pymde.preserve_distances", "pymde.laplacian_embedding")
-OF_SCIKIT_LEARN = ("TSNE", "Isomap", "MDS", "ClassicalMDS", "SpectralEmbedding")
+OF_SCIKIT_LEARN = (
+    "TSNE",
+    "Isomap",
+    "MDS",
+    "ClassicalMDS",
+    "SpectralEmbedding",
+    "LocallyLinearEmbedding",
+)
 
 
 @dataclass
@@ -277,6 +284,15 @@ def test_lengths_of_columns_are_as_the_page_says(weights, theirs):
     ours = skmde.QuadraticMDE(weights=weights).fit(untied())
     scaled = ours.embedding_ * (-ours.eigenvalues_ / 200) ** 0.5
     np.testing.assert_allclose(abs(scaled), abs(theirs.fit_transform(untied())), atol=1e-3)
+
+
+def test_locally_linear_embedding_is_as_the_page_says():
+    theirs = sklearn.manifold.LocallyLinearEmbedding(n_neighbors=15, eigen_solver="dense")
+    theirs.fit(untied())
+    ours = skmde.QuadraticMDE(weights="lle").fit(untied())
+    scaled = ours.embedding_ / 200**0.5
+    np.testing.assert_allclose(abs(scaled), abs(theirs.embedding_), atol=1e-6)
+    assert ours.eigenvalues_.sum() == pytest.approx(theirs.reconstruction_error_, rel=1e-6)
 
 
 def test_counts_of_neighbours_are_as_the_page_says():

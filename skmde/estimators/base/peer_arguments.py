@@ -51,6 +51,7 @@ _NEEDLESS = {
     "dens_var_shift": "densities are not preserved",
     "densmap": "densities are not preserved",
     "device": "the problem is solved on the CPU",
+    "hessian_tol": "there is one method of locally linear embedding, the standard one",
     "init": "the optimum is computed without a starting point",
     "learning_rate": "step sizes are found by a line search",
     "local_connectivity": "every sample has its nearest neighbours",
@@ -59,6 +60,7 @@ _NEEDLESS = {
     "'quadratic', repulsive_penalty=None), which has max_distance",
     "method": "there is one method, which scales to many samples",
     "metric_mds": "distances are preserved, not their order",
+    "modified_tol": "there is one method of locally linear embedding, the standard one",
     "n_init": "one starting point is used; fit with several values of random_state and keep the "
     "result with the smallest distortion_",
     "normalized_stress": "stress_ is normalised",
@@ -66,6 +68,7 @@ _NEEDLESS = {
     "output_metric": "the embedding is Euclidean",
     "output_metric_kwds": "the embedding is Euclidean",
     "path_method": "the algorithm for shortest paths is chosen automatically",
+    "reg": "local Gram matrices of locally linear embedding get 0.001 of their trace",
     "set_op_mix_ratio": "a pair counts twice if each is a neighbour of the other",
     "target_metric_kwds": "y determines whether targets are classes or numbers",
     "tqdm_kwds": "verbose=1 shows a progress bar",

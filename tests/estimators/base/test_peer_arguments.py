@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 from sklearn.base import clone
-from sklearn.manifold import MDS, TSNE, Isomap, SpectralEmbedding
+from sklearn.manifold import MDS, TSNE, Isomap, LocallyLinearEmbedding, SpectralEmbedding
 
 from skmde import (
     AnchoredClassifier,
@@ -53,7 +53,7 @@ def test_signature_and_clone_are_as_without(cls):
     assert clone(cls(random_state=3)).random_state == 3
 
 
-@pytest.mark.parametrize("peer", [TSNE, Isomap, MDS, SpectralEmbedding])
+@pytest.mark.parametrize("peer", [TSNE, Isomap, MDS, SpectralEmbedding, LocallyLinearEmbedding])
 def test_each_argument_of_scikit_learns_is_ours_or_answered(peer):
     known = {**peer_arguments._OURS, **peer_arguments._NEEDLESS}
     ours = set(inspect.signature(PreserveNeighbors).parameters)
