@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from skmde._utils.warn import warn
 
-__all__ = ["symmetric_matrix", "warn_of_asymmetry"]
+__all__ = ["mean_of_stored_directions", "symmetric_matrix", "warn_of_asymmetry"]
 
 SYMMETRY_TOLERANCE = 1e-5  # of the largest entry
 _BLOCK_ENTRIES = 1 << 20
@@ -53,6 +53,47 @@ def symmetric_matrix(matrix, entries, *, exact=True):
     if missing.any():
         np.copyto(average, np.minimum(there, back), where=missing)
     return average
+
+
+def mean_of_stored_directions(matrix, entries):
+    """A sparse matrix with the average of each two entries that are stored in both directions.
+
+    An entry that is stored in one direction only is kept, as that of a dense matrix is whose other
+    direction is infinite. Where one of two stored entries is infinite, the other counts.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+        Not written to.
+    entries : str
+        Plural noun for the entries, for the message.
+
+    Returns
+    -------
+    matrix : csr_array of shape (n, n)
+        The caller's, if directions differ by rounding only.
+
+    Warns
+    -----
+    UserWarning
+        If the directions differ by more than rounding.
+    """
+    n = matrix.shape[0]
+    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(matrix.indptr))
+    codes, back = rows * n + matrix.indices, matrix.indices * np.int64(n) + rows
+    order = np.argsort(codes, kind="stable")
+    at = order[np.minimum(np.searchsorted(codes, back, sorter=order), max(len(codes) - 1, 0))]
+    there = matrix.data.astype(np.float64)
+    other = np.where(codes[at] == back, there[at], there)
+    finite = np.isfinite(there)
+    both = finite & np.isfinite(other)
+    gap = np.abs(there[both] - other[both]).max(initial=0.0)
+    largest = np.abs(there[finite]).max(initial=0.0)
+    one_sided = (finite != np.isfinite(other)).any()
+    if not warn_of_asymmetry(entries, np.inf if one_sided else gap, largest):
+        return matrix
+    average = np.where(both, there / 2 + other / 2, np.minimum(there, other))
+    return sp.csr_array((average, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def warn_of_asymmetry(entries, gap, largest):

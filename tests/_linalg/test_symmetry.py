@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skmde._linalg.symmetry import symmetric_matrix
+from skmde._linalg.symmetry import mean_of_stored_directions, symmetric_matrix
 
 
 def random_symmetric(n=7):
@@ -76,3 +76,41 @@ def test_every_block_of_a_large_matrix_is_compared():
     with pytest.warns(UserWarning, match="largest difference 2"):
         found = symmetric_matrix(A, "weights")
     assert found[1099, 1098] == found[1098, 1099] == 2.0
+
+
+@pytest.mark.parametrize("density", [0.3, 1.0])
+def test_stored_directions_are_averaged_as_finite_ones_of_a_dense_matrix(density):
+    rng = np.random.default_rng(0)
+    A = random_symmetric() + rng.random((7, 7))
+    A[rng.random(A.shape) > density] = np.inf
+    np.fill_diagonal(A, 0.0)
+    stored = np.isfinite(A)
+    graph = sp.csr_array((A[stored], np.nonzero(stored)), shape=A.shape)
+    with pytest.warns(UserWarning, match="lengths are not symmetric"):
+        expected = symmetric_matrix(A, "lengths")
+    with pytest.warns(UserWarning, match="lengths are not symmetric"):
+        found = mean_of_stored_directions(graph, "lengths")
+    np.testing.assert_array_equal(found.toarray()[stored], expected[stored])
+    np.testing.assert_array_equal(found.indices, graph.indices)
+
+
+def test_stored_entries_without_another_direction_are_kept():
+    graph = sp.csr_array(np.triu(random_symmetric(), 1))
+    graph.data[0] = 0.0  # a stored zero is an entry
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert mean_of_stored_directions(graph, "lengths") is graph
+        empty = sp.csr_array((3, 3))
+        assert mean_of_stored_directions(empty, "lengths") is empty
+
+
+def test_an_infinite_stored_entry_leaves_the_other_direction():
+    graph = sp.csr_array(([np.inf, 2.0, 5.0], ([0, 1, 1], [1, 0, 2])), shape=(3, 3))
+    with pytest.warns(UserWarning, match="largest difference inf"):
+        found = mean_of_stored_directions(graph, "lengths")
+    np.testing.assert_array_equal(found.data, [2.0, 2.0, 5.0])
+    # unsorted columns, and every pair infinite in both directions
+    graph = sp.csr_array((np.array([1.0, np.inf, np.inf]), [2, 1, 0], [0, 2, 3, 3]), shape=(3, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert mean_of_stored_directions(graph, "lengths") is graph

@@ -99,6 +99,29 @@ def test_ways_in_agree(case, X):
         np.testing.assert_allclose(found, expected, atol=2e-3 * expected.max(), err_msg=way)
 
 
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_asymmetric_distances_give_the_same_map_dense_or_sparse(case):
+    make, params, y, _ = case
+    rng = np.random.default_rng(2)
+    D = cdist(CONNECTED, CONNECTED) * rng.uniform(0.9, 1.1, (60, 60))
+    np.fill_diagonal(D, 0)
+    found = []
+    for data in (D, sp.csr_array(D), (D + D.T) / 2):
+        fitted = make(**{"n_jobs": 1, **params, "metric": "precomputed"})
+        if make is not AnchoredClassifier:
+            fitted.set_params(random_state=0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fitted.fit(data, y)
+        told = [w for w in caught if "are not symmetric (largest difference" in str(w.message)]
+        assert len(told) == (len(found) < 2)
+        found.append(getattr(fitted, "label_distributions_", None))
+        if found[-1] is None:
+            found[-1] = cdist(fitted.embedding_, fitted.embedding_)
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], atol=2e-3 * found[0].max())
+
+
 @pytest.mark.parametrize("way", FULL)
 def test_isomap_of_blobs_is_scikit_learns(way):
     X, _ = make_blobs(90, 4, centers=3, cluster_std=0.5, random_state=0)

@@ -40,6 +40,8 @@ class MatrixDistances:
         self._known = KnownRows(X)
         if sp.issparse(X):
             self._matrix, _ = as_adjacency(X, quantity="distance")
+            if self._matrix.nnz == self.n_items * (self.n_items - 1):
+                self._matrix = self._matrix.toarray()  # smaller, and no distance needs a path
         else:
             self._matrix = symmetric_distances(X)
         self._reach = reach_of_entries(self._matrix)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._linalg.symmetry import symmetric_matrix
+from skmde._linalg.symmetry import mean_of_stored_directions, symmetric_matrix
 from skmde._utils.validation import ROUNDING
 from skmde.preprocessing.neighbors.radius import trim
 from skmde.preprocessing.neighbors.selection import (
@@ -34,6 +34,7 @@ from skmde.preprocessing.neighbors.selection import (
 __all__ = ["joined_neighbors", "precomputed_neighbors", "precomputed_queries"]
 
 _BLOCK_ENTRIES = 1 << 20
+_ENTRIES = "precomputed distances"  # for messages
 
 
 def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
@@ -42,9 +43,9 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
     Parameters
     ----------
     distances : array-like or sparse matrix of shape (n, n), or pair of array-likes of shape (n, k)
-        See the module's documentation. The diagonal does not count. If a dense matrix is not
-        symmetric, the two directions of each pair are averaged; if only one of them is finite, it
-        is used.
+        See the module's documentation. The diagonal does not count. If a matrix is not symmetric,
+        the two directions of each pair are averaged; if only one of them is finite, or stored, it
+        is used. A pair of tables is taken as it is.
     n_neighbors : int, default=None
         Number of neighbours to keep per row; None keeps all.
     max_distance : float, default=None
@@ -65,7 +66,7 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
     Warns
     -----
     UserWarning
-        If a dense matrix is not symmetric, or `n_neighbors` exceeds the number of other items.
+        If a matrix is not symmetric, or `n_neighbors` exceeds the number of other items.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
         n = matrix.shape[0]
         k = None if n_neighbors is None else clamp_neighbors(n_neighbors, n)
         if sp.issparse(matrix):
-            indices, values = _from_graph(matrix, k, drop_diagonal=True)
+            indices, values = _from_graph(_averaged(matrix), k, drop_diagonal=True)
         else:
             own = np.arange(n, dtype=np.int32)
             indices, values = _from_dense(_averaged(matrix), max(n - 1, 1) if k is None else k, own)
@@ -217,10 +218,12 @@ def joined_neighbors(indices, distances, further, n_neighbors=None):
     else:
         q = further.shape[0]
         further = distances_to_training(further, n + q)
+        own = _averaged(further[:, n:])
         if sp.issparse(further):
+            further = sp.csr_array(sp.hstack([further[:, :n], own]))
             back = _from_graph(sp.csr_array(further[:, :n].T), n_neighbors, drop_diagonal=False)
         else:
-            further = np.concatenate([further[:, :n], _averaged(further[:, n:])], axis=1)
+            further = np.concatenate([further[:, :n], own], axis=1)
             back = _from_dense(further[:, :n].T, min(n_neighbors or q, q), nobody)
     there = np.where(back[0] >= 0, n + back[0], -1)
     first = sort_rows(np.hstack([indices, there]), np.hstack([distances, back[1]]))
@@ -341,7 +344,9 @@ def _nonnegative(values):
 
 
 def _averaged(matrix):
-    return symmetric_matrix(matrix, "precomputed distances", exact=False)
+    if sp.issparse(matrix):
+        return mean_of_stored_directions(matrix, _ENTRIES)
+    return symmetric_matrix(matrix, _ENTRIES, exact=False)
 
 
 def _from_dense(matrix, k, exclude):

@@ -85,13 +85,13 @@ def test_stored_zeros_are_edges(form):
 
 
 def test_unequal_rows_and_int64_indices():
-    graph = sp.csr_array(([3.0, 1.0, 2.0], ([0, 0, 2], [1, 2, 0])), shape=(3, 3))
+    graph = sp.csr_array(([3.0, 1.0, 1.0], ([0, 0, 2], [1, 2, 0])), shape=(3, 3))
     graph.indices, graph.indptr = graph.indices.astype(np.int64), graph.indptr.astype(np.int64)
     indices, distances = precomputed_neighbors(graph)
     assert indices.dtype == np.int32
     assert as_given(indices, distances) == (
         [[2, 1], [-1, -1], [0, -1]],
-        [[1.0, 3.0], [np.inf, np.inf], [2.0, np.inf]],
+        [[1.0, 3.0], [np.inf, np.inf], [1.0, np.inf]],
     )
     assert precomputed_neighbors(graph, 1)[0].tolist() == [[2], [-1], [0]]
 
@@ -251,3 +251,13 @@ def test_negative_indices_other_than_the_mark_are_refused():
     indices, distances = np.array([[1, -2], [0, -1]]), np.ones((2, 2))
     with pytest.raises(ValueError, match=r"at least 0, or -1 for .*; got -2"):
         skmde.PreserveNeighbors(metric="precomputed").fit((indices, distances))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_directions_of_further_items_are_averaged(form):
+    first = np.array([[1], [0]]), np.array([[1.0], [1.0]])
+    further = form([[9.0, 8.0, 0.0, 2.0], [7.0, 6.0, 4.0, 0.0]])
+    with pytest.warns(UserWarning, match="largest difference 2"):
+        indices, distances = joined_neighbors(*first, further, 1)
+    assert indices.ravel().tolist() == [1, 0, 3, 2]
+    assert distances.ravel().tolist() == [1.0, 1.0, 3.0, 3.0]
