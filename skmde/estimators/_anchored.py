@@ -32,6 +32,7 @@ from skmde.estimators.base.typing import (
 )
 from skmde.estimators.pairs.anchored import anchored_pairs
 from skmde.estimators.samples.anchors import known_coordinates
+from skmde.estimators.samples.reach import warn_if_out_of_reach
 from skmde.estimators.starts.anchored import anchored_start, given_anchored_start
 from skmde.estimators.starts.neighbors import separate_coincident
 from skmde.functions.base import Loss, Penalty
@@ -185,6 +186,13 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
     -----
     Quadratic problems are solved in float64, all others in the float dtype of X.
 
+    Penalties have lengths of their own, mostly 1, and the pull of some fades at larger distances:
+    that of "log1p" as 1 / d, those of "sigmoid" and "cauchy" faster. If the anchors are dozens of
+    such lengths apart, free samples may stay near the starting point. `fit` warns if the pull is
+    less than a twentieth of the penalty's largest over most pairs of a free sample and an anchor.
+    Then divide the coordinates of the anchors, or use a penalty whose pull does not fade, such as
+    "huber".
+
     References
     ----------
     A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.2 (anchored
@@ -317,8 +325,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Warns
         -----
         UserWarning
-            If no chain of pairs connects some free samples to an anchor, or if `n_neighbors`
-            exceeds the number of other samples.
+            If no chain of pairs connects some free samples to an anchor; if the pull of the
+            attractive penalty fades before it reaches the anchors (see Notes); or if
+            `n_neighbors` exceeds the number of other samples.
         ConvergenceWarning
             If the solver found no finite solution.
         """
@@ -391,6 +400,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             solution = problem.solve(start, output_dtype(X), **options)
         self.embedding_ = as_output(solution.X, X)
         self.n_loose_, self._n_loose_parts = problem.count_loose()
+        if self.loss is None:
+            pairs_and_places = problem.edges, problem.weights, solution.X
+            warn_if_out_of_reach(*pairs_and_places, problem.functions[0], anchors)
         self._store_fit(source, problem, solution, random_state, rng)
 
     def _extend(self, X):

@@ -51,6 +51,7 @@ from skmde.estimators.pairs.repulsion import (
 )
 from skmde.estimators.pairs.repulsion_rule import repulsion_rule
 from skmde.estimators.samples.counted import PositiveWeightSamples
+from skmde.estimators.samples.reach import warn_if_out_of_reach
 from skmde.estimators.samples.supervision import target_pairs, with_targets
 from skmde.estimators.starts.canonical import CanonicalOrder
 from skmde.estimators.starts.neighbors import (
@@ -353,7 +354,9 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         Warns
         -----
         UserWarning
-            If `n_neighbors` exceeds the number of other samples.
+            If `n_neighbors` exceeds the number of other samples, or if samples are anchored so far
+            apart that the pull of the attractive penalty fades before it reaches the
+            others; see the notes of :class:`AnchoredMDE`.
         ConvergenceWarning
             If the solver found no finite solution.
         """
@@ -571,6 +574,9 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
             problem.embed(solution.astype(np.float32), max_iter=0)
         self.embedding_ = given_order(solution.astype(dtype))
         self._keep_row_constraint(constraint, solution)
+        if len(constraint.fixed_items):
+            parts = edges, weights, solution, rule.attractive
+            warn_if_out_of_reach(*parts, constraint.fixed_items)
         counts = has_free_item(len(solution), constraint.fixed_items, edges).any()
         self.distortion_ = float(problem.value) if counts else 0.0
         self.residual_norm_ = float(problem.residual_norm)
