@@ -4,22 +4,18 @@ import importlib
 import inspect
 import re
 import warnings
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
 import sklearn.manifold
 import sklearn.neighbors
+from migration_tables import CLASSES, NONE, PAGE, ROWS, code
 from sklearn.datasets import load_digits
 
 import skmde
 import skmde.constraints
 import skmde.metrics
 import skmde.preprocessing
-
-PAGE = Path(__file__).parents[1] / "doc" / "migrating.md"
-NONE = "—"
 
 # Read from the signatures of umap-learn 0.5.12 and PyMDE 0.3.0, which are not installed here.
 UMAP_PARAMETERS = """
@@ -32,6 +28,7 @@ UMAP_PARAMETERS = """
 """
 UMAP_FITTED = " embedding_ graph_ graph_dists_ fit fit_transform transform update inverse_transform"
 OTHERS = {
+    "sklearn.manifold": " ".join(name for name in sklearn.manifold.__all__ if name.islower()),
     "UMAP": UMAP_PARAMETERS + UMAP_FITTED,
     "pymde.preserve_neighbors": "data embedding_dim attractive_penalty repulsive_penalty "
     "constraint n_neighbors repulsive_fraction max_distance knn_method init device verbose",
@@ -62,40 +59,6 @@ OF_SCIKIT_LEARN = (
     "SpectralEmbedding",
     "LocallyLinearEmbedding",
 )
-
-
-@dataclass
-class Row:
-    table: str  # what one comes from
-    theirs: list[str]
-    ours: list[str]  # cells, one for each of our classes
-    remark: str
-
-
-def code(cell):
-    return re.findall(r"`([^`]+)`", cell)
-
-
-def read_tables():
-    """Our classes of each table, by the name of theirs; and all rows."""
-    classes, rows, table = {}, [], None
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        if not line.startswith("|"):
-            table = None
-            continue
-        cells = [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]
-        if set(line) <= set("|-"):
-            continue
-        if table is None:
-            (table,) = code(cells[0])
-            classes[table] = [name.split("(")[0] for cell in cells[1:-1] for name in code(cell)]
-        else:
-            assert len(cells) == len(classes[table]) + 2, line
-            rows.append(Row(table, code(cells[0]), cells[1:-1], cells[-1]))
-    return classes, rows
-
-
-CLASSES, ROWS = read_tables()
 
 
 def rows_of(table):
@@ -133,6 +96,7 @@ OF_OTHERS = {
     "eps",
     "examples/plot_graphs.py",
     "n_workers",
+    "norm_laplacian",
     "print_every",
     "retain_fraction",
     "scipy.sparse.coo_array",
@@ -183,6 +147,8 @@ def test_names_of_ours_exist(row):
         assert cell == NONE or code(cell)
         assert [text for text in code(cell) if not is_ours(text, own)] == []
 
+    named = [text.split("(")[0] for cell in row.ours for text in code(cell)]
+    classes = classes + [OUR_FUNCTIONS[name] for name in named if name in OUR_FUNCTIONS]
     known = rows_of(row.table) | OF_OTHERS | OUR_ARGUMENTS
     for text in code(row.remark):
         if not (text.startswith('"') or is_ours(text, classes)):
