@@ -165,3 +165,22 @@ def test_given_distances_join_components_by_the_mean_of_both_directions():
         edges, lengths = bridges(graph, labels, "precomputed", None, 1)
     assert edges.tolist() == [[1, 3]]
     assert lengths.tolist() == [5.5]
+
+
+def test_stored_distances_join_as_many_components_as_there_are_items():
+    X = np.random.default_rng(0).standard_normal((300, 2))
+    D = cdist(X, X)
+    labels = np.arange(300)
+    labels[::7] = 0
+    labels = np.unique(labels, return_inverse=True)[1]
+    with pytest.warns(UserWarning, match="every two are joined"):
+        expected = bridges(D, labels, "precomputed", None, 1)
+    with pytest.warns(UserWarning, match="every two are joined"):
+        found = bridges(sp.csr_array(D), labels, "precomputed", None, 1)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1])
+    # one component for each of 5,000 items, next to none of which have a distance
+    graph = sp.csr_array(([2.0, 3.0], ([0, 1], [1, 0])), shape=(5_000, 5_000))
+    with pytest.warns(UserWarning, match="5000 connected components"):
+        edges, lengths = bridges(graph, np.arange(5_000), "precomputed", None, 1)
+    assert edges.tolist() == [[0, 1]] and lengths.tolist() == [2.5]

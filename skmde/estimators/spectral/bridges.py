@@ -32,8 +32,21 @@ def bridges(X, labels, metric, metric_params, n_jobs):
     lengths : ndarray of shape (b,), float64
     """
     parts = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+    edges, lengths = _joining(X, parts, labels, metric, metric_params, n_jobs)
+    if len(edges):
+        warn(
+            f"The graph of neighbours has {len(parts)} connected components; every two are joined "
+            "by their closest pair of samples. Raise n_neighbors to avoid this.",
+        )
+    return edges, lengths
+
+
+def _joining(X, parts, labels, metric, metric_params, n_jobs):
+    """Edges and lengths as `bridges` returns them."""
     if isinstance(metric, str) and metric == "precomputed":
-        closest = partial(_closest_given, sp.csr_array(X) if sp.issparse(X) else X)
+        if sp.issparse(X):
+            return _closest_stored(sp.coo_array(X), labels)
+        closest = partial(_closest_given, X)
     else:
         table = MetricDistances(metric, metric_params, n_jobs).fit(X)
 
@@ -47,28 +60,33 @@ def bridges(X, labels, metric, metric_params, n_jobs):
             if np.isfinite(length):
                 edges.append(sorted((part[i], other[j])))
                 lengths.append(length)
-    if edges:
-        warn(
-            f"The graph of neighbours has {len(parts)} connected components; every two are joined "
-            "by their closest pair of samples. Raise n_neighbors to avoid this.",
-        )
     return np.array(edges, dtype=np.intp).reshape(-1, 2), np.array(lengths, dtype=np.float64)
 
 
 def _closest_given(X, part, other):
     """The closest pair of two components by given distances, the mean of both directions."""
-    if not sp.issparse(X):
-        with np.errstate(over="ignore"):
-            return _least(0.5 * X[np.ix_(part, other)] + 0.5 * X[np.ix_(other, part)].T)
-    halves = X[part][:, other].tocoo(), X[other][:, part].T.tocoo()
-    places = np.concatenate([half.row * np.int64(len(other)) + half.col for half in halves])
-    lengths = np.concatenate([half.data for half in halves])
-    if not len(lengths):
-        return 0, 0, np.inf
-    places, inverse, counts = np.unique(places, return_inverse=True, return_counts=True)
+    with np.errstate(over="ignore"):
+        return _least(0.5 * X[np.ix_(part, other)] + 0.5 * X[np.ix_(other, part)].T)
+
+
+def _closest_stored(X, labels):
+    """The closest pair of every two components between which distances are stored."""
+    # without a loop over pairs of components: there may be one component for each item
+    kept = (labels[X.row] != labels[X.col]) & np.isfinite(X.data)
+    ends, lengths = np.stack([X.row, X.col], axis=1)[kept].astype(np.int64), X.data[kept]
+    if not len(ends):
+        return np.empty((0, 2), np.intp), np.empty(0)
+    back = labels[ends[:, 0]] > labels[ends[:, 1]]
+    ends[back] = ends[back, ::-1]
+    pairs, inverse, counts = np.unique(ends, axis=0, return_inverse=True, return_counts=True)
+    inverse = inverse.ravel()
     lengths = np.bincount(inverse, lengths / counts[inverse])
-    least = int(lengths.argmin())
-    return *divmod(int(places[least]), len(other)), lengths[least]
+    groups = labels[pairs]
+    order = np.lexsort([lengths, groups[:, 1], groups[:, 0]])
+    groups = groups[order]
+    first = np.append(True, (groups[1:] != groups[:-1]).any(axis=1))
+    chosen = order[first]
+    return np.sort(pairs[chosen], axis=1).astype(np.intp), lengths[chosen]
 
 
 def _least(D):
