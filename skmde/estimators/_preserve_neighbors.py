@@ -117,9 +117,9 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
     repulsive_weight : float, default=None
         Weight of a pair that repels. With the attraction ``Log1p(2.0)`` it moves the map along a
         spectrum: at 0.01 shapes stay whole, at 0.1 the map is like that of UMAP, at 1 like that of
-        t-SNE, which keeps most neighbours. None means 0.05 for flat data (see
-        `attractive_penalty`), or 2.5 `n_components` / n_samples if that is more; it means 1 for
-        other data.
+        t-SNE, which keeps most neighbours. None means 1, and for flat data (see
+        `attractive_penalty`) 0.05, or `n_components` times 2.5 / n_samples or 2 (`n_neighbors` /
+        n_samples)**2 if one of these is more, up to 1.
     repulsive_fraction : float, default=None
         For ``repulsion="sampled"``: number of repulsive pairs, as a multiple of the number of
         pairs of neighbours. None means 1, or 0.5 for a standardized embedding. The pairs are
@@ -382,7 +382,8 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
             neighbors = self._find_neighbors(X, random_state, device)
         self._check_size(counted.n_items, constraint)
         n_samples = counted.n_items
-        self._rule = self._rule.for_data(neighbors.dimension(), self.n_components, n_samples)
+        sizes = self.n_components, n_samples, neighbors.n_neighbors
+        self._rule = self._rule.for_data(neighbors.dimension(), *sizes)
         self.repulsive_weight_ = self._rule.weight
         with stage("edges"):
             edges, weights, attraction = self._pairs(neighbors.pairs(), y, counted, random_state)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits, make_blobs, make_swiss_roll
 from sklearn.manifold import trustworthiness
 from sklearn.metrics import pairwise_distances
@@ -308,3 +309,13 @@ def test_few_samples_of_a_line_or_a_sheet_do_not_collapse(n, n_features):
     Y = fit(X, n_components=n_features).embedding_
     assert Y.std() > 0.3
     assert neighborhood_recall(X, Y, n_neighbors=min(15, n // 4)) > 0.7
+
+
+@pytest.mark.parametrize("share", [0.25, 0.4, 0.5, 0.7])
+@pytest.mark.parametrize("n", [30, 100, 300])
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_many_neighbors_do_not_draw_a_line_or_a_sheet_together(n_features, n, share):
+    X = np.random.default_rng(1).random((n, n_features))
+    Y = fit(X, n_components=n_features, n_neighbors=int(share * n)).embedding_
+    assert Y.std() > 0.1
+    assert np.corrcoef(pdist(X), pdist(Y))[0, 1] > 0.65

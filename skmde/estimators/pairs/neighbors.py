@@ -34,6 +34,11 @@ class NeighborPairs:
     metric : str or callable
     **search : dict
         Further arguments of :func:`~skmde.preprocessing.nearest_neighbors`.
+
+    Attributes
+    ----------
+    n_neighbors : int
+        As given, and less than the number of items; or the mean number of neighbours of an item.
     """
 
     def __init__(self, X, n_neighbors, max_distance, *, metric, **search):
@@ -47,7 +52,7 @@ class NeighborPairs:
         if given is None:
             counts = np.count_nonzero(tables.indices >= 0, axis=1)
             given = max(1, int(np.ceil(np.mean(counts))))
-        self._n_neighbors = min(given, max(self.n_items - 1, 1))
+        self.n_neighbors = min(given, max(self.n_items - 1, 1))
 
     def _use(self, tables):
         self._tables, self.n_items = tables, len(tables.indices)
@@ -81,7 +86,7 @@ class NeighborPairs:
 
     def support(self, X):
         """Mean reach of each unseen row's neighbours, divided by the row's own reach; at most 1."""
-        indices, distances, _ = self._tables.of_unseen(X, self._n_neighbors)
+        indices, distances, _ = self._tables.of_unseen(X, self.n_neighbors)
         there = indices >= 0
         counts = there.sum(axis=1)
         reach = np.where(there, self._tables.reach[indices], 0.0).sum(axis=1)
@@ -95,6 +100,6 @@ class NeighborPairs:
         return self._tables.of_unseen(X, min(k, self.n_items))[0]
 
     def of_unseen(self, X):
-        indices, distances, twin = self._tables.of_unseen(X, self._n_neighbors)
+        indices, distances, twin = self._tables.of_unseen(X, self.n_neighbors)
         mutual = distances <= self._tables.reach[indices]
         return indices, np.where(indices >= 0, 1.0 + mutual, 0.0), twin

@@ -6,6 +6,8 @@ import pytest
 from skmde import penalties
 from skmde.estimators.pairs.repulsion_rule import repulsion_rule
 
+K = 15  # neighbours
+
 
 def rule(
     repulsion="auto",
@@ -48,7 +50,7 @@ def rule(
     ],
 )
 def test_choices(arguments, kind, attractive, repulsive):
-    got = rule(**arguments).for_data(9.0, 2, 900)
+    got = rule(**arguments).for_data(9.0, 2, 900, K)
     assert got.kind == kind
     assert got.sums_all == (kind in ("all", "normalized"))
     for penalty, want in zip(got.penalties, (attractive, repulsive), strict=True):
@@ -86,33 +88,39 @@ def test_unknown_penalties():
 
 
 def test_few_samples_repel_each_other_more_strongly():
-    weights = [rule().for_data(2.0, 2, n).weight for n in (2, 5, 50, 100, 1000)]
+    weights = [rule().for_data(2.0, 2, n, min(K, n // 10)).weight for n in (2, 5, 50, 100, 1000)]
     assert weights == pytest.approx([1.0, 1.0, 0.1, 0.05, 0.05])
     ten = rule("all", n_components=10)
-    assert ten.for_data(5.0, 10, 200).weight == pytest.approx(0.125)
+    assert ten.for_data(5.0, 10, 200, K).weight == pytest.approx(0.125)
+
+
+def test_many_neighbors_of_few_samples_repel_each_other_more_strongly():
+    weights = [rule().for_data(2.0, 2, 100, k).weight for k in (10, 15, 25, 50, 99)]
+    assert weights == pytest.approx([0.05, 0.09, 0.25, 1.0, 1.0])
+    assert rule().for_data(5.0, 2, 100, 50).weight == 1.0  # not flat
 
 
 def test_flat_data_get_an_attraction_that_does_not_fade_and_a_small_weight():
     for m in (1, 2):
         open_rule = rule(n_components=m)
-        flat, other = (open_rule.for_data(m + excess, m, 900) for excess in (0.49, 0.5))
+        flat, other = (open_rule.for_data(m + excess, m, 900, K) for excess in (0.49, 0.5))
         assert isinstance(flat.attractive, penalties.Huber)
         assert flat.attractive.get_params() == penalties.Huber(1.0).get_params()
         assert flat.weight == 0.05
         assert isinstance(other.attractive, penalties.Log1p)
         assert other.weight == 1.0
         assert (flat.is_flat, other.is_flat) == (True, False)
-    assert rule().for_data(np.nan, 2, 900).weight == 1.0
+    assert rule().for_data(np.nan, 2, 900, K).weight == 1.0
 
 
 def test_what_is_given_does_not_depend_on_the_data():
     for dimension in (1.0, 9.0, np.nan):
-        assert rule(weight=0.3).for_data(dimension, 2, 900).weight == 0.3
-        assert rule(weight=0.0).for_data(dimension, 2, 900).weight == 0.0
-        cubic = rule(attractive="cubic").for_data(dimension, 2, 900).attractive
+        assert rule(weight=0.3).for_data(dimension, 2, 900, K).weight == 0.3
+        assert rule(weight=0.0).for_data(dimension, 2, 900, K).weight == 0.0
+        cubic = rule(attractive="cubic").for_data(dimension, 2, 900, K).attractive
         assert isinstance(cubic, penalties.Cubic)
         for kind in ("normalized", "sampled"):
-            other = rule(kind).for_data(dimension, 2, 900)
+            other = rule(kind).for_data(dimension, 2, 900, K)
             assert other.weight == 1.0
             assert isinstance(other.attractive, penalties.Log1p)
             assert not other.is_flat
@@ -120,7 +128,7 @@ def test_what_is_given_does_not_depend_on_the_data():
 
 def test_nearly_flat_data_are_those_with_a_little_noise():
     kinds = ("all", "normalized", "sampled")
-    found = [rule(kind).for_data(2.99, 2, 900) for kind in kinds]
+    found = [rule(kind).for_data(2.99, 2, 900, K) for kind in kinds]
     assert [each.is_nearly_flat for each in found] == [True, True, False]
     for dimension in (3.0, np.nan):
-        assert not rule().for_data(dimension, 2, 900).is_nearly_flat
+        assert not rule().for_data(dimension, 2, 900, K).is_nearly_flat
