@@ -7,6 +7,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 INTEGRATIONS ?= .venv-integrations
+MIGRATION ?= .venv-migration
 PYTEST_ARGS ?=
 PYTEST_WORKERS ?= 2
 FUZZ_SECONDS ?= 600
@@ -15,8 +16,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 PIP_INTEGRATIONS := $(INTEGRATIONS)/bin/python -m pip --disable-pip-version-check install --quiet \
   --constraint constraints-integrations.txt
+PIP_MIGRATION := $(MIGRATION)/bin/python -m pip --disable-pip-version-check install --quiet \
+  --constraint constraints.txt
 
-.PHONY: help demo test test-integrations fuzz soak lint typecheck format doc wheel clean
+.PHONY: help demo test test-integrations test-migration fuzz soak lint typecheck format doc wheel clean
 .DELETE_ON_ERROR:
 # Two installs into one environment at a time would break it.
 .NOTPARALLEL:
@@ -26,6 +29,7 @@ help:
 	@echo "make test   run the linters and the whole test suite (PYTEST_ARGS=... goes to pytest,"
 	@echo "            PYTEST_WORKERS=0 runs it in one process)"
 	@echo "make test-integrations  run BERTopic, scanpy and others with skmde in them"
+	@echo "make test-migration  run the tests of PyMDE and scikit-learn with skmde in their place"
 	@echo "make fuzz   try random problems for ten minutes (FUZZ_SECONDS=...)"
 	@echo "make soak   2,000 fits and 200,000 transforms in a process whose memory may not grow"
 	@echo "make lint   run ruff, mypy and import-linter only"
@@ -45,6 +49,11 @@ test: lint
 test-integrations: $(INTEGRATIONS)/.installed
 	$(INTEGRATIONS)/bin/python -m pytest --config-file tests/integrations/pytest.ini \
 	  $(PYTEST_ARGS) tests/integrations
+
+# The tests lie in the packages that are installed; --pyargs, in the settings, finds them.
+test-migration: $(MIGRATION)/.installed
+	$(MIGRATION)/bin/python -m pytest --config-file tests/migration/pytest.ini $(PYTEST_ARGS) \
+	  tests/migration sklearn.manifold.tests pymde
 
 fuzz: $(VENV)/.installed-test
 	$(BIN)/python tests/fuzz.py --seconds $(FUZZ_SECONDS)
@@ -72,7 +81,7 @@ wheel: $(VENV)/.installed-torch
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) $(INTEGRATIONS) build dist doc/_build doc/generated skmde.egg-info
+	rm -rf $(VENV) $(INTEGRATIONS) $(MIGRATION) build dist doc/_build doc/generated skmde.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:
@@ -109,4 +118,15 @@ $(INTEGRATIONS)/.installed: pyproject.toml constraints-integrations.txt \
 	$(PIP_INTEGRATIONS) torch setuptools
 	$(PIP_INTEGRATIONS) --no-build-isolation --editable '.[faiss,plot]' \
 	  --requirement tests/integrations/requirements.txt
+	@touch $@
+
+# torch and the rest are those of `make test`. PyMDE comes without its dependencies, torchvision
+# among them, which its tests do not need.
+$(MIGRATION)/.installed: pyproject.toml constraints.txt tests/migration/requirements.txt \
+                         | $(VENV)/.created
+	$(VENV)/bin/python -m venv $(MIGRATION)
+	@echo "Installing what the tests need; the first time this takes some minutes."
+	$(PIP_MIGRATION) torch setuptools
+	$(PIP_MIGRATION) --no-build-isolation --editable . --requirement tests/migration/requirements.txt
+	$(PIP_MIGRATION) --no-deps pymde==0.3.0
 	@touch $@

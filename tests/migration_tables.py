@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "doc" / "migrating.md"
+PAGE = Path(__file__).resolve().parents[1] / "doc" / "migrating.md"
 NONE = "—"
 
 
