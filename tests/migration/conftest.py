@@ -45,6 +45,7 @@ class Differences:
         full = f"{file}::{item.nodeid.partition('::')[2]}"
         return full.partition("[")[0], full
 
+    @pytest.hookimpl(tryfirst=True)  # before -k leaves tests out
     def pytest_collection_modifyitems(self, items):
         left = {*self.differs, *self.theirs}
         files = set()
