@@ -270,7 +270,8 @@ def test_row_27_rows_of_unequal_length():
     graph = sp.lil_array(kneighbors_graph(X60, 7, mode="distance"))
     graph[0] = 0  # no neighbours of its own
     graph[1, 2:] = 1.0  # nearly all
-    estimator = fit(graph.tocsr(), metric="precomputed")
+    with pytest.warns(UserWarning, match="precomputed distances are not symmetric"):
+        estimator = PreserveNeighbors(metric="precomputed", random_state=0).fit(graph.tocsr())
     assert_finite(estimator.embedding_, (60, 2))
     stored = graph.toarray() != 0
     np.testing.assert_array_equal(estimator.graph_.toarray(), stored.astype(np.float32) + stored.T)
@@ -538,7 +539,9 @@ def test_row_54_a_signal_during_a_long_fit():
 
 def test_anchors_come_back_to_the_last_digit():
     anchors = np.array([[100000.123456, 1 / 3], [-0.1, 1e-9]])
-    Y = embed(X60, constraint=Anchored([3, 7], anchors))
+    constraint = Anchored([3, 7], anchors)
+    with pytest.warns(UserWarning, match="may stay near where they started"):
+        Y = PreserveNeighbors(constraint=constraint, random_state=0).fit_transform(X60)
     np.testing.assert_array_equal(Y[[3, 7]], anchors)
 
 

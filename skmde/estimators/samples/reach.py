@@ -36,7 +36,8 @@ def warn_if_out_of_reach(edges, weights, X, penalty, anchors):
     Warns
     -----
     UserWarning
-        If the pull has faded over more than half of these pairs.
+        If the pull has faded over more than half of these pairs, and half of them are shorter than
+        the extent of the anchors.
     """
     anchored = np.zeros(len(X), dtype=bool)
     anchored[anchors] = True
@@ -45,6 +46,8 @@ def warn_if_out_of_reach(edges, weights, X, penalty, anchors):
         return
     X = np.asarray(X, np.float64)
     lengths = np.linalg.norm(X[edges[:, 0]] - X[edges[:, 1]], axis=1)
+    if np.median(lengths) > np.linalg.norm(np.ptp(X[anchors], axis=0)):
+        return  # free items are far from all anchors, as those that repulsion drives away
     count = np.count_nonzero(has_faded(penalty, lengths))
     if count > len(edges) / 2:
         warn(

@@ -17,6 +17,7 @@ MAP = PCA(2).fit_transform(DIGITS)
 MAP /= MAP.std()
 ANCHORS = np.arange(0, 200, 4)
 FREE = np.setdiff1d(np.arange(200), ANCHORS)
+ANCHORED = np.array([0, 1])
 FADING = ["log1p", "cauchy", "sigmoid", "log_ratio", "inverse_power"]
 LASTING = ["linear", "quadratic", "huber", "cubic", "logistic", "power", "hinge"]
 
@@ -88,10 +89,13 @@ def test_functions_of_single_pairs_and_missing_pairs_are_not_judged():
     per_pair = torch.arange(1.0, 4.0)
     own = resolve_penalty(lambda d: torch.tanh(per_pair * d))
     assert not has_faded(own, np.array([1e3, 2e3, 3e3])).any()
-    edges, weights, X = np.array([[0, 1], [1, 2]]), np.array([1.0, -1.0]), np.diag([0, 0, 1e3])
+    edges, weights = np.array([[0, 1], [1, 2]]), np.array([1.0, -1.0])
+    X = np.array([[0.0], [2e3], [1e3]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # two anchors attract each other; the free item only repels
-        warn_if_out_of_reach(edges, weights, X, Log1p(), np.array([0, 1]))
+        warn_if_out_of_reach(edges, weights, X, Log1p(), ANCHORED)
+        # the free item was driven away from all anchors, which are near to each other
+        warn_if_out_of_reach(edges, -weights, X - [[0.0], [1999.0], [0.0]], Log1p(), ANCHORED)
     with pytest.warns(UserWarning, match=r"1 of the 1 pairs.*Log1p\(\).*longer than 1e\+03"):
-        warn_if_out_of_reach(edges, -weights, X, Log1p(), np.array([0, 1]))
+        warn_if_out_of_reach(edges, -weights, X, Log1p(), ANCHORED)
