@@ -188,7 +188,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
     References
     ----------
     A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.2 (anchored
-    embeddings), 3.1 (quadratic placement) and 5.2.2 (forces).
+    embeddings) and 5.2.1 (forces), chapter 3 (quadratic placement).
 
     Examples
     --------

@@ -178,8 +178,9 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
 
     References
     ----------
-    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.3 (original
-    distances), 4.2 (losses), 4.3.2 (graph distances), 6.1 (solver) and 2.4.2 (unseen items).
+    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 4.2 (functions
+    involving original distances), 4.3.2 (graph distance), 6.1 (projected quasi-Newton algorithm)
+    and 2.4.2 (incremental embedding).
 
     Examples
     --------

@@ -224,8 +224,9 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
 
     References
     ----------
-    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.4 (attraction
-    and repulsion), 4.1 (penalties), 4.3 (neighbourhoods), 6.1 (solver) and 2.4.2 (unseen items).
+    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.4 (attraction,
+    repulsion, and spreading), 4.1 (penalties), 4.3.1 (neighborhoods), 6.1 (projected quasi-Newton
+    algorithm) and 2.4.2 (incremental embedding).
 
     Examples
     --------

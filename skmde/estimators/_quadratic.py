@@ -168,7 +168,7 @@ class QuadraticMDE(BaseEmbedding):
     References
     ----------
     A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: chapter 3 (quadratic
-    problems and historical examples), section 2.4.2 (unseen items).
+    problems), sections 3.2 (historical examples) and 2.4.2 (incremental embedding).
 
     Examples
     --------

@@ -181,7 +181,7 @@ def push_and_pull(attractive: Any = "log1p", repulsive: Any = "log") -> tuple[Pe
 
     References
     ----------
-    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1.
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
 
     Examples
     --------

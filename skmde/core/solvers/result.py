@@ -1,6 +1,6 @@
 """The result of a solve, the reason why it ended, and the state that callbacks receive.
 
-The *value* is the average distortion E(X) (monograph, section 2.3). The *residual norm* is
+The *value* is the average distortion E(X) (monograph, section 2.2.2). The *residual norm* is
 ||G||_F for the projected gradient G (monograph, chapter 5). A solver reports both in the units of
 its objective; `callbacks_in_units` converts them.
 """
