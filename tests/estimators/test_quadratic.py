@@ -83,6 +83,16 @@ def test_lle_on_a_manifold_reaches_the_optimum_with_every_direct_solver():
         np.testing.assert_allclose(found.eigenvalues_, exact.eigenvalues_, rtol=1e-3)
 
 
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.filterwarnings("error")
+def test_lle_of_uniform_rows_converges_without_a_warning(seed):
+    X = np.random.default_rng(seed).random((190, 3))
+    found, exact = (QuadraticMDE(weights="lle", solver=s).fit(X) for s in ("auto", "dense"))
+    assert found.n_iter_ <= 10
+    np.testing.assert_allclose(found.eigenvalues_, exact.eigenvalues_, rtol=1e-8)
+    np.testing.assert_allclose(found.embedding_, exact.embedding_, atol=1e-6)
+
+
 def test_distortion_of_graphs_is_the_average_over_pairs(digits):
     rng = np.random.default_rng(1)
     W = rng.standard_normal((60, 60))
