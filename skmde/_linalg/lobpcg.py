@@ -40,6 +40,7 @@ _QUIET_STEPS = 3  # consecutive steps without progress after which the iteration
 _DEPENDENT = 1e-10  # relative Gram eigenvalue below which a direction is rounding error
 _APART = 0.1  # smallest ratio of the extreme Gram eigenvalues of start vectors
 _POSITIONS_PER_PIECE = 1 << 13
+_NEAR = 1e8  # multiple of the rounding error; smaller residuals are kept apart from the vectors
 _FRESH = 25  # with a tolerance, L X is recomputed after this number of steps
 
 
@@ -119,18 +120,22 @@ def iterate(
     space.combine(mix, LV, LS[:b])
     quiet, step = 0, 0
 
-    def are_small(residuals: Matrix) -> bool:
-        worst = space.lengths(residuals[:n_vectors]).max()
+    def largest(residuals: Matrix) -> tuple[float, bool]:
+        """The largest norm of the wanted residuals, and whether it is small enough."""
+        worst = float(space.lengths(residuals[:n_vectors]).max())
         enough = max((tol or 0.0) * np.abs(values[:n_vectors]).max(), smallest)
-        return bool(worst <= enough)
+        return worst, bool(worst <= enough)
 
     for step in range(1, max_iter + 1):
         R = np.multiply(values[:, None], S[:b], out=S[b : 2 * b])
         np.subtract(LS[:b], R, out=R)
-        if tol is not None and are_small(R):
-            return Ritz(values, S[:b], step - 1, True)
-        R[:] = space.unit_rows_without_null(precondition(R))
+        worst = np.inf
         if tol is not None:
+            worst, converged = largest(R)
+            if converged:
+                return Ritz(values, S[:b], step - 1, True)
+        R[:] = space.unit_rows_without_null(precondition(R))
+        if worst <= _NEAR * smallest:
             # Near the solution, the parts of R and P along X would take the digits of the others
             # in the Gram matrix, and no step would reach the tolerance.
             R[:] = space.unit_rows(space.without(R, S[:b]))
@@ -163,7 +168,7 @@ def iterate(
             LS[:b] = operator(S[:b])
             S[2 * b :] = space.unit_rows_without_null(S[2 * b :])
             LS[2 * b :] = operator(S[2 * b :])
-    converged = tol is not None and are_small(operator(S[:b]) - values[:, None] * S[:b])
+    converged = tol is not None and largest(operator(S[:b]) - values[:, None] * S[:b])[1]
     return Ritz(values, S[:b], step, converged)
 
 
