@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from skmde._utils.random import private_generator
 from skmde._utils.sklearn_compat import check_array
 from skmde.preprocessing.neighbors.backends.faiss import is_installed
+from skmde.preprocessing.neighbors.backends.sparse import has_sparse_form
 from skmde.preprocessing.neighbors.backends.table import SEARCHES, SearchOptions
 from skmde.preprocessing.neighbors.directions import SearchWithZeroRows
 from skmde.preprocessing.neighbors.metrics.fitted import (
@@ -20,6 +21,7 @@ from skmde.preprocessing.neighbors.metrics.fitted import (
 from skmde.preprocessing.neighbors.metrics.names import (
     agrees_with_pynndescent,
     check_metric,
+    euclidean_form,
     is_angular,
     known_to_sklearn,
 )
@@ -38,8 +40,11 @@ _CHEAP_OTHER = 2e10  # scikit-learn's distances take about half a minute
 # Limit on pairs if scikit-learn calls a Python function for each pair.
 _CHEAP_CALLABLE = 5e6
 
-# Sparse data with at most this many cells, zeros included, are searched as dense data.
+# Sparse data with at most this many cells, zeros included, may be searched as dense data.
 _SMALL_DENSE = 1 << 25
+# Comparing two sparse rows takes 50 ns, and two dense ones 0.3 ns for each feature. With so many
+# features, so few pairs and so small a share of nonzero cells, rows stay sparse.
+_MANY_FEATURES, _FEW_PAIRS, _MOSTLY_ZERO = 256, 1e8, 0.05
 
 
 def check_rows(X, metric="euclidean"):
@@ -49,8 +54,19 @@ def check_rows(X, metric="euclidean"):
 
 
 def few_cells(X):
-    """Whether a sparse matrix is so small that searching it as a dense array is faster."""
+    """Whether a sparse matrix is so small that it may be made dense."""
     return X.shape[0] * X.shape[1] <= _SMALL_DENSE
+
+
+def stays_sparse(X, metric, metric_params):
+    """Whether comparing all pairs of sparse rows is faster than that of dense ones."""
+    n, d = X.shape
+    return (
+        d >= _MANY_FEATURES
+        and X.nnz <= _MOSTLY_ZERO * n * d
+        and n * n <= _FEW_PAIRS
+        and bool(euclidean_form(metric, metric_params) or has_sparse_form(metric, metric_params))
+    )
 
 
 def as_searched(X, dense):
@@ -138,7 +154,7 @@ class NeighborIndex:
         check_metric(self.metric)
         X = check_rows(X, self.metric)
         self.n_samples_, self.n_features_ = X.shape
-        self._dense = not sp.issparse(X) or few_cells(X)
+        self._dense = not sp.issparse(X) or self._is_made_dense(X)
         X = self._as_rows(X)
         self._metric = FittedMetric(self.metric, self.metric_params, X)
         X = self._metric.rows(X)
@@ -222,6 +238,12 @@ class NeighborIndex:
     def metric_depends_on_rows(self):
         """Whether the training rows determine parameters of the metric."""
         return self._metric.depends_on_rows
+
+    def _is_made_dense(self, X):
+        """Whether sparse training rows are searched as a dense array."""
+        compares_all = self.algorithm in ("auto", "exact")
+        stays = compares_all and stays_sparse(X, self.metric, self.metric_params)
+        return few_cells(X) and not stays
 
     def _as_rows(self, X):
         """`X`, dense or sparse as the training rows are searched."""

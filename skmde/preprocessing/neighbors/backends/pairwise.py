@@ -10,6 +10,7 @@ from skmde._utils.threads import run_rows
 from skmde._utils.validation import ROUNDING
 from skmde.preprocessing.neighbors.backends.base import RowSearch
 from skmde.preprocessing.neighbors.backends.sparse import sparse_distances
+from skmde.preprocessing.neighbors.metrics.counts import counted_distances, is_counted
 from skmde.preprocessing.neighbors.metrics.fitted import skips_missing
 from skmde.preprocessing.neighbors.metrics.names import for_sklearn
 from skmde.preprocessing.neighbors.selection import nearest_columns, nearest_stored
@@ -52,7 +53,8 @@ class PairwiseSearch(RowSearch):
             )
 
         # A user's function may not be thread-safe.
-        n_jobs = 1 if callable(for_sklearn(self.metric)) else n_jobs
+        counted = is_counted(self.metric, self.metric_params)
+        n_jobs = 1 if not counted and callable(for_sklearn(self.metric)) else n_jobs
         run_rows(piece, n_queries, max(1, _BLOCK_ENTRIES // n), n_jobs)
         return indices, distances
 
@@ -78,7 +80,9 @@ class PairwiseSearch(RowSearch):
 
     def _computed(self, queries, rows):
         try:
-            if sp.issparse(rows):
+            if is_counted(self.metric, self.metric_params):
+                block = counted_distances(queries, rows, self.metric)
+            elif sp.issparse(rows):
                 block = sparse_distances(
                     queries, rows, self.metric, self.metric_params, self._by_sklearn
                 )

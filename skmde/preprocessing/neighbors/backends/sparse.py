@@ -1,9 +1,8 @@
-"""Distances of sparse rows that are too many for a dense array, under any metric.
+"""Distances of sparse rows, under any metric.
 
-Metrics of booleans depend on the numbers of features that both rows, one of them or none of them
-have; a sparse product counts these. For the correlation, it gives the products of the rows minus
-their means. scikit-learn has sparse versions of few other metrics. For all others, blocks of rows
-are made dense.
+For the correlation, a sparse product gives the products of the rows minus their means. scikit-learn
+has sparse versions of few other metrics. For all others, blocks of rows are made dense. Metrics of
+booleans are those of :mod:`skmde.preprocessing.neighbors.metrics.counts`.
 """
 
 from __future__ import annotations
@@ -14,11 +13,18 @@ import scipy.sparse as sp
 from skmde._linalg.scaling import unit_rows
 from skmde.preprocessing.neighbors.metrics.names import is_boolean
 
-__all__ = ["sparse_distances"]
+__all__ = ["has_sparse_form", "sparse_distances"]
 
 _BLOCK_NUMBERS = 1 << 22  # of a block of rows that is made dense
 _OF_SKLEARN = frozenset("cityblock cosine euclidean l1 l2 manhattan".split())
 _CLOSE = 1e-6  # smaller correlation distances are computed again from differences
+
+
+def has_sparse_form(metric, params):
+    """Whether distances of sparse rows are computed without making the rows dense."""
+    if params or callable(metric):
+        return False
+    return is_boolean(metric) or metric == "correlation" or metric in _OF_SKLEARN
 
 
 def sparse_distances(queries, rows, metric, params, dense):
@@ -38,8 +44,6 @@ def sparse_distances(queries, rows, metric, params, dense):
     -------
     distances : ndarray of shape (q, r), float64
     """
-    if not params and is_boolean(metric):
-        return _of_counts(queries, rows, metric)
     if not params and not callable(metric) and metric == "correlation":
         return _correlation(queries, rows)
     if not params and not callable(metric) and metric in _OF_SKLEARN:
@@ -52,34 +56,6 @@ def sparse_distances(queries, rows, metric, params, dense):
             part = rows[j : j + step].toarray()
             out[i : i + step, j : j + step] = dense(block, part)
     return out
-
-
-def _of_counts(queries, rows, metric):
-    """A metric of booleans. Counts are exact in float64."""
-    a, b = (sp.csr_array(part != 0, dtype=np.float64) for part in (queries, rows))
-    d = rows.shape[1]
-    both = (a @ b.T).toarray()
-    first = np.asarray(a.sum(axis=1)).reshape(-1, 1) - both
-    second = np.asarray(b.sum(axis=1)).reshape(1, -1) - both
-    unequal = first + second
-    with np.errstate(invalid="ignore"):  # 0 / 0: the caller decides
-        if metric == "jaccard":
-            return np.where(unequal == 0, 0.0, unequal / (both + unequal))
-        if metric == "dice":
-            return unequal / (2 * both + unequal)
-        if metric == "sokalsneath":
-            return 2 * unequal / (both + 2 * unequal)
-        if metric in ("rogerstanimoto", "sokalmichener"):
-            return 2 * unequal / (d + unequal)
-        if metric == "russellrao":
-            return (d - both) / d
-        if metric == "matching":
-            return unequal / d
-        if metric == "kulsinski":
-            return np.where(unequal == 0, 0.0, (unequal - both + d) / (unequal + d))
-        neither = d - both - unequal  # yule
-        crossed = first * second
-        return np.where(crossed == 0, 0.0, 2 * crossed / (both * neither + crossed))
 
 
 def _correlation(queries, rows):
