@@ -1,10 +1,10 @@
 """Every metric, by every search and on both sides of every threshold of size.
 
 The thresholds, by the module that holds them: the numbers of pairs up to which "auto" compares all
-pairs, and of cells, features and nonzeros up to which sparse rows are made dense (index); the rows from which faiss is
-used (table); the work from which torch uses its device (torch); the numbers of sparse rows that are
-made dense at once (sparse); the numbers of pairs that are compared at once (pairwise); and the
-neighbours up to which a list is sorted by insertion (selection).
+pairs, and of cells, features and nonzeros up to which sparse rows are made dense (index); the rows
+from which faiss is used (table); the work from which torch uses its device (torch); the numbers of
+sparse rows that are made dense at once (sparse); the numbers of pairs that are compared at once
+(pairwise); and the neighbours up to which a list is sorted by insertion (selection).
 """
 
 import importlib.util
