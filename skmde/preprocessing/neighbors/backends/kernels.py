@@ -15,6 +15,7 @@ import numpy as np
 
 from skmde._utils.jit import REASSOCIATE, jit
 
+_ROUNDING = 1e-12  # of the products of sparse rows, relative to their squared norms
 _ITEM_BYTES = 1 << 17  # stored rows per block, so that a block stays in the second-level cache
 
 
@@ -182,3 +183,80 @@ def refine(queries, exclude, rows, candidates, bounds, indices, values):
             worst = values[q, k - 1]
             if value < worst or (value == worst < np.inf and index < indices[q, k - 1]):
                 _insert(indices[q], values[q], index, value)
+
+
+@jit()
+def scan_sparse_rows(queries, exclude, rows, postings, norms, indices, values):
+    """The nearest rows of each query, among all rows, for sparse rows.
+
+    The products of a query with all rows tell the candidates, with a tolerance for their rounding
+    errors. The distances of candidates are sums of squared differences.
+
+    Parameters
+    ----------
+    queries : tuple of arrays (indptr, indices, data)
+        The q queries in CSR form, columns in order.
+    exclude : (q,) int32 array
+        The row that is the query itself, or -1.
+    rows, postings : tuple of arrays (indptr, indices, data)
+        The n rows in CSR form, columns in order; and their transpose.
+    norms : (n,) float64 array
+        Squared norms of the rows.
+    indices, values : (q, k) int32 and float64 arrays
+        Filled with -1 and infinity. Overwritten, sorted by (squared distance, index).
+    """
+    q_start, q_column, q_data = queries
+    start, column, data = rows
+    t_start, t_row, t_data = postings
+    n, k = len(norms), indices.shape[1]
+    largest = norms.max()
+    rough, best = np.empty(n), np.empty(k, np.int32)
+    for q in range(len(exclude)):
+        own = 0.0
+        rough[:] = norms
+        for p in range(q_start[q], q_start[q + 1]):
+            x, t = q_data[p], q_column[p]
+            own += x * x
+            for s in range(t_start[t], t_start[t + 1]):
+                rough[np.uintp(t_row[s])] -= 2.0 * x * t_data[s]
+        if exclude[q] >= 0:
+            rough[exclude[q]] = np.inf
+        worst = np.inf
+        for j in range(n):
+            if rough[j] < worst:
+                _insert(best, values[q], np.int32(j), rough[j])
+                worst = values[q, k - 1]
+        limit = worst + _ROUNDING * (own + largest)
+        indices[q] = -1
+        values[q] = np.inf
+        worst = np.inf
+        for j in range(n):
+            if rough[j] <= limit and rough[j] < np.inf:
+                value = _squared_distance_of_sparse(
+                    q_column[q_start[q] : q_start[q + 1]],
+                    q_data[q_start[q] : q_start[q + 1]],
+                    column[start[j] : start[j + 1]],
+                    data[start[j] : start[j + 1]],
+                )
+                if value < worst:  # rows are visited in order
+                    _insert(indices[q], values[q], np.int32(j), value)
+                    worst = values[q, k - 1]
+
+
+@jit()
+def _squared_distance_of_sparse(i, a, j, b):
+    """Squared distance of two sparse rows, given by their columns in order and their values."""
+    total, s, t = 0.0, 0, 0
+    while s < len(i) or t < len(j):
+        if t == len(j) or (s < len(i) and i[s] < j[t]):
+            u = a[s]
+            s += 1
+        elif s == len(i) or j[t] < i[s]:
+            u = b[t]
+            t += 1
+        else:
+            u = a[s] - b[t]
+            s += 1
+            t += 1
+        total += u * u
+    return total
