@@ -124,7 +124,7 @@ class NeighborIndex:
     Attributes
     ----------
     algorithm_ : str
-        The chosen algorithm.
+        The chosen algorithm; "ball_tree" is one that only "auto" chooses.
     n_samples_ : int
         Number of training rows.
 

@@ -102,6 +102,17 @@ class TreeSearch(RowSearch):
 
     def search(self, queries, k, exclude, n_jobs):
         """The nearest rows of each query, with distances (not squared) in the metric's units."""
+        try:
+            return self._by_tree(queries, k, exclude, n_jobs)
+        except Exception:
+            if not callable(self.metric):
+                raise
+        # It finds the pair of rows for which a user's function fails or is negative.
+        return PairwiseSearch(self.rows, self.metric, self.params).search(
+            queries, k, exclude, n_jobs
+        )
+
+    def _by_tree(self, queries, k, exclude, n_jobs):
         if self._tree is None:
             self._tree = self._built()
         n = len(self.rows)
@@ -122,10 +133,7 @@ class TreeSearch(RowSearch):
         """At least ``width - 2`` nearest rows, sorted by (distance, index)."""
         values, items = self._tree.query(queries, width)
         if not (values >= 0).all():
-            raise ValueError(
-                f"The metric {self.metric!r} is {values.min()} between some rows. A distance must "
-                "be at least 0. Return another number, or change the data."
-            )
+            raise ValueError("A distance is negative or NaN.")
         furthest = values.max(axis=1)
         items, values = drop_self(*sort_rows(items, values), exclude, width)
         wanted = max(width - 2, 1)
