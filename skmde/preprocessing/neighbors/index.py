@@ -38,8 +38,8 @@ ALGORITHMS = ("auto", *(name for name, kind in SEARCHES.items() if kind.is_publi
 _CHEAP_EUCLIDEAN = 4e10  # the compiled loop takes a second or two
 _AS_SLOW_AS_COMPILING = 4e11  # it takes half a minute, as long as pynndescent's compilation
 _CHEAP_OTHER = 2e10  # scikit-learn's distances take about half a minute
-# Limit on nanoseconds of comparing all pairs by products; pynndescent compiles for as long. They are
-# spent on each pair, each feature that two sparse rows share, and each feature of two dense rows.
+# Limit on the nanoseconds of comparing all pairs by products; pynndescent compiles for as long. Each
+# pair takes some, and each feature that two sparse rows share, or that two dense rows have.
 _CHEAP_PRODUCTS = 3e10
 _NS_EUCLIDEAN = (5.0, 1.0, 0.3)
 _NS_COUNTED = (40.0, 8.0, 0.1)

@@ -92,7 +92,8 @@ class TreeSearch(RowSearch):
         self._tree = self._built()
 
     def _built(self):
-        return BallTree(self.rows, metric=self.metric, **self.params)
+        metric = _checked(self.metric) if callable(self.metric) else self.metric
+        return BallTree(self.rows, metric=metric, **self.params)
 
     def __getstate__(self):
         return {**self.__dict__, "_tree": None}  # quickly built anew
@@ -132,8 +133,6 @@ class TreeSearch(RowSearch):
     def _nearest(self, queries, width, exclude):
         """At least ``width - 2`` nearest rows, sorted by (distance, index)."""
         values, items = self._tree.query(queries, width)
-        if not (values >= 0).all():
-            raise ValueError("A distance is negative or NaN.")
         furthest = values.max(axis=1)
         items, values = drop_self(*sort_rows(items, values), exclude, width)
         wanted = max(width - 2, 1)
@@ -145,3 +144,15 @@ class TreeSearch(RowSearch):
             all_tied = drop_self(*sort_rows(np.stack(near), np.stack(far)), exclude[[q]], width)
             items[q], values[q] = (part[0] for part in all_tied)
         return items, values
+
+
+def _checked(function):
+    """A function of two rows that raises an error where it is negative or NaN."""
+
+    def distance(a, b, **params):
+        value = function(a, b, **params)
+        if value >= 0:
+            return value
+        raise ValueError(f"A distance is {value}.")
+
+    return distance
