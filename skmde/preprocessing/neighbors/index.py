@@ -38,7 +38,7 @@ ALGORITHMS = ("auto", *(name for name, kind in SEARCHES.items() if kind.is_publi
 _CHEAP_EUCLIDEAN = 4e10  # the compiled loop takes a second or two
 _AS_SLOW_AS_COMPILING = 4e11  # it takes half a minute, as long as pynndescent's compilation
 _CHEAP_OTHER = 2e10  # scikit-learn's distances take about half a minute
-# Limit on the nanoseconds of comparing all pairs by products; pynndescent compiles for as long. Each
+# Limit on the nanoseconds of comparing all pairs by products, as long as pynndescent compiles. Each
 # pair takes some, and each feature that two sparse rows share, or that two dense rows have.
 _CHEAP_PRODUCTS = 3e10
 _NS_EUCLIDEAN = (5.0, 1.0, 0.3)
