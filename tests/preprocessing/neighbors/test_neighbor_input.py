@@ -67,7 +67,10 @@ def _no_dense(toarray, shape):
     return checked
 
 
-@pytest.mark.parametrize("metric", ["cosine", "dice", "euclidean", "jaccard", "manhattan"])
+@pytest.mark.parametrize(
+    "metric",
+    "braycurtis canberra chebyshev cosine dice euclidean hamming jaccard manhattan".split(),
+)
 def test_rows_of_mostly_zeros_are_searched_without_making_them_dense(metric, monkeypatch):
     X = sp.csr_array(sp.random_array((80, 1000), density=0.04, rng=0))
     expected = nearest_neighbors(X.toarray(), 5, metric=metric)

@@ -15,6 +15,7 @@ import numpy as np
 
 from skmde._utils.jit import REASSOCIATE, jit
 
+BRAYCURTIS, CANBERRA, CHEBYSHEV, HAMMING, MINKOWSKI = range(5)
 _ROUNDING = 1e-12  # of the products of sparse rows, relative to their squared norms
 _ITEM_BYTES = 1 << 17  # stored rows per block, so that a block stays in the second-level cache
 
@@ -260,3 +261,60 @@ def _squared_distance_of_sparse(i, a, j, b):
             t += 1
         total += u * u
     return total
+
+
+@jit()
+def sums_over_features(kind, p, d, rows, others, out):
+    """Distances of sparse rows, from the features of which either of two rows has an entry.
+
+    Parameters
+    ----------
+    kind : int
+        One of `BRAYCURTIS`, `CANBERRA`, `CHEBYSHEV`, `HAMMING` and `MINKOWSKI`.
+    p : float
+        The exponent of `MINKOWSKI`.
+    d : int
+        Number of features.
+    rows, others : tuple of arrays (indptr, indices, data)
+        Rows in CSR form, columns in order, values in float64.
+    out : (n_rows, n_others) float64 array
+        Overwritten.
+    """
+    start_a, column_a, data_a = rows
+    start_b, column_b, data_b = others
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            s, t, total, size = start_a[i], start_b[j], 0.0, 0.0
+            last_s, last_t = start_a[i + 1], start_b[j + 1]
+            while s < last_s or t < last_t:
+                a = b = 0.0
+                column = d
+                if s < last_s:
+                    column = column_a[s]
+                if t < last_t:
+                    column = min(column, column_b[t])
+                if s < last_s and column_a[s] == column:
+                    a = data_a[s]
+                    s += 1
+                if t < last_t and column_b[t] == column:
+                    b = data_b[t]
+                    t += 1
+                if kind == BRAYCURTIS:
+                    total += abs(a - b)
+                    size += abs(a + b)
+                elif kind == CANBERRA:
+                    if a != b:
+                        total += abs(a - b) / (abs(a) + abs(b))
+                elif kind == CHEBYSHEV:
+                    total = max(total, abs(a - b))
+                elif kind == HAMMING:
+                    total += a != b
+                else:
+                    total += abs(a - b) ** p
+            if kind == BRAYCURTIS:
+                total /= size
+            elif kind == HAMMING:
+                total /= d
+            elif kind == MINKOWSKI:
+                total **= 1.0 / p
+            out[i, j] = total

@@ -10,7 +10,7 @@ from skmde._utils.threads import run_rows
 from skmde._utils.validation import ROUNDING
 from skmde.preprocessing.neighbors.backends.base import RowSearch
 from skmde.preprocessing.neighbors.backends.kernels import scan_sparse_rows
-from skmde.preprocessing.neighbors.backends.sparse import sparse_distances
+from skmde.preprocessing.neighbors.backends.sparse import compiled_rows, sparse_distances
 from skmde.preprocessing.neighbors.metrics.counts import counted_distances, is_counted
 from skmde.preprocessing.neighbors.metrics.fitted import skips_missing
 from skmde.preprocessing.neighbors.metrics.names import for_sklearn
@@ -144,9 +144,9 @@ class PairwiseSparseSearch(RowSearch):
 
     def search(self, queries, k, exclude, n_jobs):
         """The nearest rows of each query; see `RowSearch.search`."""
-        rows, postings = _arrays(self.rows), _arrays(self.rows.T)
+        rows, postings = compiled_rows(self.rows), compiled_rows(self.rows.T)
         norms = _squared_norms(self.rows)
-        starts, *entries = _arrays(queries)
+        starts, *entries = compiled_rows(queries)
         indices = np.full((queries.shape[0], k), -1, np.int32)
         squared = np.full((queries.shape[0], k), np.inf)
 
@@ -158,12 +158,6 @@ class PairwiseSparseSearch(RowSearch):
 
         run_rows(piece, queries.shape[0], _QUERIES, n_jobs)
         return indices, squared
-
-
-def _arrays(X):
-    """The arrays of a sparse matrix in CSR form, in types that kernels are compiled for."""
-    X = X.tocsr()
-    return X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float64)
 
 
 def _squared_norms(rows):

@@ -1,7 +1,8 @@
 """Distances of sparse rows, under any metric.
 
 For the correlation, a sparse product gives the products of the rows minus their means. scikit-learn
-has sparse versions of few other metrics. For all others, blocks of rows are made dense. Metrics of
+has sparse versions of few other metrics. Metrics that sum over features skip those of which neither
+row has an entry. For all others, blocks of rows are made dense. Metrics of
 booleans are those of :mod:`skmde.preprocessing.neighbors.metrics.counts`.
 """
 
@@ -11,20 +12,33 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.scaling import unit_rows
+from skmde.preprocessing.neighbors.backends import kernels
+from skmde.preprocessing.neighbors.backends.kernels import sums_over_features
 from skmde.preprocessing.neighbors.metrics.names import is_boolean
 
-__all__ = ["has_sparse_form", "sparse_distances"]
+__all__ = ["compiled_rows", "has_sparse_form", "sparse_distances"]
 
 _BLOCK_NUMBERS = 1 << 22  # of a block of rows that is made dense
 _OF_SKLEARN = frozenset("cityblock cosine euclidean l1 l2 manhattan".split())
+_OVER_FEATURES = {
+    "braycurtis": kernels.BRAYCURTIS,
+    "canberra": kernels.CANBERRA,
+    "chebyshev": kernels.CHEBYSHEV,
+    "hamming": kernels.HAMMING,
+    "minkowski": kernels.MINKOWSKI,
+}
 _CLOSE = 1e-6  # smaller correlation distances are computed again from differences
 
 
 def has_sparse_form(metric, params):
     """Whether distances of sparse rows are computed without making the rows dense."""
-    if params or callable(metric):
+    if callable(metric):
         return False
-    return is_boolean(metric) or metric == "correlation" or metric in _OF_SKLEARN
+    if metric == "minkowski":
+        return set(params or ()) == {"p"}
+    return not params and (
+        is_boolean(metric) or metric in ("correlation", *_OF_SKLEARN, *_OVER_FEATURES)
+    )
 
 
 def sparse_distances(queries, rows, metric, params, dense):
@@ -44,11 +58,16 @@ def sparse_distances(queries, rows, metric, params, dense):
     -------
     distances : ndarray of shape (q, r), float64
     """
-    if not params and not callable(metric) and metric == "correlation":
-        return _correlation(queries, rows)
-    if not params and not callable(metric) and metric in _OF_SKLEARN:
-        return dense(queries, rows)
     out = np.empty((queries.shape[0], rows.shape[0]))
+    if has_sparse_form(metric, params):
+        if metric == "correlation":
+            return _correlation(queries, rows)
+        if metric in _OF_SKLEARN:
+            return dense(queries, rows)
+        parts = compiled_rows(queries), compiled_rows(rows)
+        exponent = float((params or {}).get("p", 1))
+        sums_over_features(_OVER_FEATURES[metric], exponent, rows.shape[1], *parts, out)
+        return out
     step = max(1, _BLOCK_NUMBERS // rows.shape[1])
     for i in range(0, out.shape[0], step):
         block = queries[i : i + step].toarray()
@@ -93,3 +112,9 @@ def _prepared(rows):
     norms = np.sqrt(squares)
     norms[norms < 1e-14 * np.sqrt(d)] = 0.0
     return scaled, mean, norms
+
+
+def compiled_rows(X):
+    """The arrays of a sparse matrix in CSR form, in types that kernels are compiled for."""
+    X = X.tocsr()
+    return X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float64)
