@@ -163,3 +163,15 @@ def test_all_pairs_are_compared_until_pynndescent_is_quicker(metric, monkeypatch
     monkeypatch.setattr(f"{home}.backends.descent.DescentSearch", lambda *args: None)
     monkeypatch.setattr(f"{home}.index._CHEAP_PRODUCTS", 1e5)
     assert NeighborIndex(metric=metric).fit(X).algorithm_ == "pynndescent"
+
+
+def test_skops_reads_a_tree(always):
+    import skops.io
+
+    from skmde import PreserveNeighbors
+    from skmde.persistence import TRUSTED_TYPES
+
+    X = np.random.default_rng(0).random((80, 3))
+    fitted = PreserveNeighbors(metric="chebyshev", max_iter=5, random_state=0).fit(X)
+    read = skops.io.loads(skops.io.dumps(fitted), trusted=TRUSTED_TYPES)
+    np.testing.assert_array_equal(read.transform(X[:5] + 0.01), fitted.transform(X[:5] + 0.01))
