@@ -15,6 +15,7 @@ Lengths are in units of the embedding; numbers are float64.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,10 @@ def _drop_neighbors(neighbors: Any, weights: Any, slots: Any, out: Any) -> None:
                 out[r, slot] = 0.0
 
 
-def _best_start(objective: AnchoredDistortion, starts: Floats, size: float) -> Floats:
-    """The start of each row with the lowest value.
+def _best_start(
+    objective: AnchoredDistortion, starts: Floats, size: float
+) -> tuple[Floats, Floats]:
+    """The start of each row with the lowest value, and this value.
 
     A barrier may be infinite at all starts. Then points at increasing distances in a fixed
     direction are tried until the value is finite.
@@ -78,7 +81,7 @@ def _best_start(objective: AnchoredDistortion, starts: Floats, size: float) -> F
             break
         trial = starts[0][rows] + reach * direction
         reach *= 2.0
-    return best
+    return best, least
 
 
 def _place_chunk(
@@ -115,9 +118,11 @@ def _place_chunk(
         repelling = [anchors] if repulsion is None else [anchors, anchors[repulsion[0]]]
         gaps = [starts_in_gaps(some[:, 0], starts[:, :, 0]) for some in repelling]
         starts = np.concatenate([starts, *gaps])
-    start = _best_start(objective, starts, max(size, 1.0))
+    start, least = _best_start(objective, starts, max(size, 1.0))
+    # A gradient has the unit of the distortion, over that of lengths.
+    tols = tol / size * np.where(np.isfinite(least), np.abs(least), 0.0)
     radius, limit = np.maximum(spread, 1e-2 * size), _LEASH * max(size, 1.0)
-    options: dict[str, Any] = {"scale": size, "tol": tol, "max_iter": max_iter}
+    options: dict[str, Any] = {"scale": size, "tol": tols, "max_iter": max_iter}
     found = minimize_rows(objective, start, radius=radius, limit=limit, **options)
     if barred and anchors.shape[1] in _FURTHER_RUNS:
         options.update(radius=radius, limit=limit)
@@ -126,7 +131,7 @@ def _place_chunk(
         found = best_within(
             objective,
             np.concatenate([found.X[None], starts]),
-            lambda X: project(X + center) - center,
+            project,
             size=size,
             radius=radius,
             limit=limit,
@@ -153,6 +158,16 @@ def _improve_from_others(
         values[np.square(starts - start).sum(axis=2) <= apart**2] = np.inf
         start = starts[values.argmin(axis=0), rows]
         found.improve(minimize_rows(objective, start, **options))
+
+
+def _unit(attractive: Penalty, size: float) -> float:
+    """A power of two near the size of the embedding; 1 if the penalty has a length of its own.
+
+    A penalty has a floor of distances, which must not depend on the unit of the embedding.
+    """
+    if attractive.degree is None or attractive.kernel_parameters() is None:
+        return 1.0
+    return float(2.0 ** round(math.log2(size)))
 
 
 def place_by_neighbors(
@@ -202,7 +217,7 @@ def place_by_neighbors(
         Maximum number of Newton steps of a row.
     tol : float, default=1e-10
         Tolerance: a row has converged when the norm of the gradient of its average distortion is
-        at most this.
+        at most this times the distortion of its start, divided by the radius of the embedding.
     chunk_size : int, default=1024
         Number of rows solved together. It has no influence on the result.
     n_threads : int, default=1
@@ -258,6 +273,14 @@ def place_by_neighbors(
     size = float(np.sqrt((anchors**2).sum(axis=1).max()))
     if not size > 0.0:
         size = 1.0
+    repels = field is not None or (repulsive is not None and bool(np.any(repulsive_weight)))
+    unit = 1.0 if repels else _unit(attractive, size)
+    anchors, size = anchors / unit, size / unit
+
+    def inside(points: Floats) -> Floats:
+        assert project is not None
+        nearest: Floats = (project(unit * points + center) - center) / unit
+        return nearest
 
     repulsion: tuple[Rows, Floats, Rows] | None = None
     if repulsive is not None and repulsive_indices is not None and np.any(repulsive_weight):
@@ -284,7 +307,7 @@ def place_by_neighbors(
             neighbors_repel,
             field,
             center,
-            project,
+            None if project is None else inside,
             max_iter,
             tol,
         )
@@ -299,5 +322,5 @@ def place_by_neighbors(
             "finite everywhere.",
             ConvergenceWarning,
         )
-    X += center
+    X = unit * X + center
     return X if project is None else project(X)
