@@ -38,7 +38,7 @@ _FLOOR = 1e-10
 _LEASH = 100.0
 # Further starts under a barrier, by the number of components: it parts a line, and in more
 # dimensions a row finds a way around it.
-_FURTHER_RUNS = {1: 7, 2: 3}
+_FURTHER_RUNS = {1: 7, 2: 3, 3: 3}
 
 
 @jit()
@@ -52,34 +52,29 @@ def _drop_neighbors(neighbors: Any, weights: Any, slots: Any, out: Any) -> None:
 
 
 def _best_start(
-    objective: AnchoredDistortion, starts: Floats, size: float
+    objective: AnchoredDistortion, starts: Floats, values: Floats, size: float
 ) -> tuple[Floats, Floats]:
     """The start of each row with the lowest value, and this value.
 
     A barrier may be infinite at all starts. Then points at increasing distances in a fixed
     direction are tried until the value is finite.
     """
-    n_starts, q, m = starts.shape
+    q, m = starts.shape[1:]
     rows = np.arange(q)
-    best = starts[0].copy()
-    least = np.full(q, np.inf)
+    lowest = values.argmin(axis=0)
+    best, least = starts[lowest, rows], values[lowest, rows]
     direction = 1.0 / (1.0 + 0.6180339887498949 * np.arange(m))
     direction /= np.sqrt(np.cumsum(direction**2)[-1])
     reach = 1e-3 * size
-    trial, attempt = starts[0], 0
-    while rows.size:
-        value = objective.values(np.ascontiguousarray(trial), rows)
+    while reach <= _LEASH / 2 * size:
+        rows = np.flatnonzero(~np.isfinite(least))
+        if not rows.size:
+            break
+        trial = starts[0][rows] + reach * direction
+        value = objective.values(trial, rows)
         better = value < least[rows]
         least[rows[better]] = value[better]
         best[rows[better]] = trial[better]
-        attempt += 1
-        if attempt < n_starts:
-            trial = starts[attempt]
-            continue
-        rows = np.flatnonzero(~np.isfinite(least))
-        if reach > _LEASH / 2 * size:
-            break
-        trial = starts[0][rows] + reach * direction
         reach *= 2.0
     return best, least
 
@@ -115,10 +110,11 @@ def _place_chunk(
     barred = repulsive is not None and is_barrier(repulsive)
     barred &= repulsion is not None or field is not None
     if barred and anchors.shape[1] == 1:
-        repelling = [anchors] if repulsion is None else [anchors, anchors[repulsion[0]]]
-        gaps = [starts_in_gaps(some[:, 0], starts[:, :, 0]) for some in repelling]
-        starts = np.concatenate([starts, *gaps])
-    start, least = _best_start(objective, starts, max(size, 1.0))
+        repelling = anchors if repulsion is None else anchors[repulsion[0]]
+        gaps = starts_in_gaps(repelling[:, 0], starts[:, :, 0])
+        starts = np.concatenate([starts, gaps])
+    values = values_at(objective, starts)
+    start, least = _best_start(objective, starts, values, max(size, 1.0))
     # A gradient has the unit of the distortion, over that of lengths.
     tols = tol / size * np.where(np.isfinite(least), np.abs(least), 0.0)
     radius, limit = np.maximum(spread, 1e-2 * size), _LEASH * max(size, 1.0)
@@ -126,7 +122,7 @@ def _place_chunk(
     found = minimize_rows(objective, start, radius=radius, limit=limit, **options)
     if barred and anchors.shape[1] in _FURTHER_RUNS:
         options.update(radius=radius, limit=limit)
-        _improve_from_others(objective, starts, start, found, 1e-9 * size, options)
+        _improve_from_others(objective, starts, values, start, found, 1e-9 * size, options)
     if project is not None:
         found = best_within(
             objective,
@@ -146,6 +142,7 @@ def _place_chunk(
 def _improve_from_others(
     objective: AnchoredDistortion,
     starts: Floats,
+    values: Floats,
     start: Floats,
     found: RowMinimum,
     apart: float,
@@ -153,7 +150,6 @@ def _improve_from_others(
 ) -> None:
     """Replace the minima that are higher than those from the next best starts."""
     rows = np.arange(len(start))
-    values = values_at(objective, starts)
     for _ in range(_FURTHER_RUNS[start.shape[1]]):
         values[np.square(starts - start).sum(axis=2) <= apart**2] = np.inf
         start = starts[values.argmin(axis=0), rows]

@@ -33,6 +33,8 @@ _MOST_ROTATIONS = 30
 _NEAR, _STEEP = 1e-6, 1e3  # a barrier has a larger force at this distance
 # Neighbours that are starts in the plane and in more dimensions: further ones seldom add a minimum.
 _MOST_NEIGHBORS = 15
+_MOST_GAPS = 130  # of a line, in which all rows start
+_PARTS = np.array([0.02, 0.1, 0.5, 0.9, 0.98])  # of a gap, where rows start
 
 
 @jit()
@@ -107,9 +109,12 @@ def is_barrier(penalty: Penalty) -> bool:
 
 
 def starts_in_gaps(repelling: Any, points: Any) -> Any:
-    """Middles of the gaps between repelling items of a line, around given points.
+    """Points of the gaps between repelling items of a line: around given points, and of wide gaps.
 
-    No step crosses an item that repels by a barrier, and there is a minimum in every gap.
+    No step crosses an item that repels by a barrier, and there is a minimum in every gap. It is
+    near the middle of a short gap, and may be near one end of a long gap, so several points of each
+    gap are starts. Of many items, gaps that are the widest of their cell of the line are taken:
+    attraction changes little within a cell, so that the widest gap has the lowest minimum.
 
     Parameters
     ----------
@@ -120,15 +125,37 @@ def starts_in_gaps(repelling: Any, points: Any) -> Any:
 
     Returns
     -------
-    ndarray of shape (6 s, q, 1)
+    ndarray of shape (t, q, 1)
+        Each gap gives 5 starts. All gaps are there if they are at most 130; otherwise six around
+        each of the points, and at most 130 others.
     """
     places = np.unique(repelling)
     margin = 0.05 * (places[-1] - places[0]) or 1.0
     places = np.concatenate([places[:1] - margin, places, places[-1:] + margin])
-    gaps = np.searchsorted(places, points)[None] + np.arange(-2, 4)[:, None, None]
-    gaps = np.clip(gaps, 1, len(places) - 1)
-    middles = 0.5 * (places[gaps - 1] + places[gaps])
-    return middles.reshape(-1, points.shape[1], 1)
+    q, widths = points.shape[1], np.diff(places)
+    wide = _wide_gaps(places, widths)
+    gaps = np.broadcast_to(wide[:, None], (len(wide), q))
+    if len(wide) < len(widths):
+        near = np.searchsorted(places, points)[None] - 1 + np.arange(-2, 4)[:, None, None]
+        near = np.clip(near, 0, len(widths) - 1)
+        gaps = np.concatenate([gaps, near.reshape(-1, q)])
+    within = places[gaps] + _PARTS[:, None, None] * widths[gaps]
+    return within.reshape(-1, q, 1)
+
+
+def _wide_gaps(places: Any, widths: Any) -> Any:
+    """The gaps that are the widest ones of their cells; all of them if they are few."""
+    if len(widths) <= _MOST_GAPS:
+        return np.arange(len(widths))
+    # Half of the cells are equally long, and half of them hold equally many gaps.
+    n_cells = _MOST_GAPS // 2
+    by_length = (places[:-1] - places[0]) * (n_cells / (places[-1] - places[0]))
+    by_rank = np.arange(len(widths)) * n_cells // len(widths)
+    widest = []
+    for cells in (by_length.astype(np.int64), by_rank):
+        order = np.lexsort((-widths, cells))
+        widest.append(order[np.flatnonzero(np.diff(cells[order], prepend=-1))])
+    return np.unique(np.concatenate(widest))
 
 
 @jit()
