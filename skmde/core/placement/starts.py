@@ -34,7 +34,7 @@ _NEAR, _STEEP = 1e-6, 1e3  # a barrier has a larger force at this distance
 # Neighbours that are starts in the plane and in more dimensions: further ones seldom add a minimum.
 _MOST_NEIGHBORS = 15
 _MOST_GAPS = 130  # of a line, in which all rows start
-_PARTS = np.array([0.02, 0.1, 0.5, 0.9, 0.98])  # of a gap, where rows start
+_PARTS = np.array([0.02, 0.1, 0.5, 0.9, 0.98])  # of a wide gap, where rows start
 
 
 @jit()
@@ -109,12 +109,12 @@ def is_barrier(penalty: Penalty) -> bool:
 
 
 def starts_in_gaps(repelling: Any, points: Any) -> Any:
-    """Points of the gaps between repelling items of a line: around given points, and of wide gaps.
+    """Points of the gaps between repelling items of a line: of wide gaps, and around given points.
 
     No step crosses an item that repels by a barrier, and there is a minimum in every gap. It is
-    near the middle of a short gap, and may be near one end of a long gap, so several points of each
-    gap are starts. Of many items, gaps that are the widest of their cell of the line are taken:
-    attraction changes little within a cell, so that the widest gap has the lowest minimum.
+    near the middle of a short gap, and may be near one end of a long gap, so several points of a
+    long gap are starts. Of many gaps, those are taken that are the widest of their cell of the
+    line: attraction changes little within a cell, so that the widest gap has the lowest minimum.
 
     Parameters
     ----------
@@ -126,21 +126,22 @@ def starts_in_gaps(repelling: Any, points: Any) -> Any:
     Returns
     -------
     ndarray of shape (t, q, 1)
-        Each gap gives 5 starts. All gaps are there if they are at most 130; otherwise six around
-        each of the points, and at most 130 others.
+        Five points of each gap if there are at most 130 of them; otherwise five points of at most
+        130 wide gaps, and the middles of the six gaps around each of the points.
     """
     places = np.unique(repelling)
     margin = 0.05 * (places[-1] - places[0]) or 1.0
     places = np.concatenate([places[:1] - margin, places, places[-1:] + margin])
     q, widths = points.shape[1], np.diff(places)
     wide = _wide_gaps(places, widths)
-    gaps = np.broadcast_to(wide[:, None], (len(wide), q))
-    if len(wide) < len(widths):
-        near = np.searchsorted(places, points)[None] - 1 + np.arange(-2, 4)[:, None, None]
-        near = np.clip(near, 0, len(widths) - 1)
-        gaps = np.concatenate([gaps, near.reshape(-1, q)])
-    within = places[gaps] + _PARTS[:, None, None] * widths[gaps]
-    return within.reshape(-1, q, 1)
+    within = (places[wide] + _PARTS[:, None] * widths[wide]).ravel()
+    starts = np.broadcast_to(within[:, None, None], (len(within), q, 1))
+    if len(wide) == len(widths):
+        return starts
+    near = np.searchsorted(places, points)[None] - 1 + np.arange(-2, 4)[:, None, None]
+    near = np.clip(near, 0, len(widths) - 1).reshape(-1, q)
+    middles = places[near] + 0.5 * widths[near]
+    return np.concatenate([starts, middles[:, :, None]])
 
 
 def _wide_gaps(places: Any, widths: Any) -> Any:

@@ -84,7 +84,7 @@ def test_gaps_of_many_items_are_wide_or_around_points():
     places[500:] += 0.5  # the widest gap
     points = np.array([[0.25, 1.25]])
     found = starts_in_gaps(places, points)[..., 0]
-    assert len(found) <= 5 * (130 + 6)
+    assert len(found) <= 5 * 130 + 6
     around = np.searchsorted(places, points)[0]
     for row in range(2):
         gaps = np.searchsorted(places, found[:, row])
