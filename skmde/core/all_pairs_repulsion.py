@@ -156,10 +156,14 @@ class AllPairsRepulsion:
     ) -> AttractionRepulsion:
         """The objective of a term of pairs, whose weights are given, and this repulsion."""
         n_pairs = len(weights)
-        mean_weight = float(weights.clamp(min=0).double().sum()) / n_pairs
+        attract = weights.clamp(min=0).double()
+        mean_weight = float(attract.sum()) / n_pairs
         shape = n_items, n_components, n_pairs, mean_weight
         repulsion = self.term(*shape, dtype=dtype, backend=backend)
-        light = _light(weights)
+        if not mean_weight:  # the unit of the weights is then that of the pairs that repel
+            attract = weights.abs().double()
+            mean_weight = float(attract.sum()) / n_pairs
+        light = _light(attract)
         return AttractionRepulsion(pairs, repulsion, n_pairs, mean_weight, backend, light)
 
     def solver(self, lbfgs: LBFGS, constraint: Constraint) -> Solver:

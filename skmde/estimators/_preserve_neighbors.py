@@ -640,14 +640,12 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         The coordinates of a sample minimise its own average distortion to the training samples. Its
         nearest training samples attract it, and all training samples repel it; if repulsive pairs
         were sampled, a set of training samples that `fit` chose at random does so. The minimum is a
-        local one, found from the best of a few starting points. A better place exists for few
-        samples, except on a line with a repulsion that is infinite at distance 0 (``Log``,
-        ``InversePower``, ``LogRatio``), where it exists for up to a sixth of them. Unseen samples
-        do not influence each other, so the result for a row does not depend on the rest of X. A
-        sample that equals a training sample, or is at distance 0 from one, gets the coordinates of
-        that sample. A sample without neighbours gets the mean of all coordinates. If the constraint
-        acts on rows one by one, as a sphere or a box does, the samples are placed within it; other
-        constraints are ignored here.
+        local one, found from the best of several starting points; a better place exists for few
+        samples. Unseen samples do not influence each other, so the result for a row does not depend
+        on the rest of X. A sample that equals a training sample, or is at distance 0 from one, gets
+        the coordinates of that sample. A sample without neighbours gets the mean of all
+        coordinates. If the constraint acts on rows one by one, as a sphere or a box does, the
+        samples are placed within it; other constraints are ignored here.
 
         Parameters
         ----------
