@@ -22,8 +22,9 @@ from skmde._utils.sklearn_compat import (
 from skmde._utils.threads import count_threads
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
-from skmde.core.fixed_items import has_free_item, is_far
+from skmde.core.fixed_items import has_free_item
 from skmde.core.placement.by_neighbors import place_by_neighbors
+from skmde.core.precision import is_far
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
 from skmde.core.stiff_repulsion import balancing_scale, is_stiff
