@@ -20,6 +20,7 @@ The unit and offset of the coordinates must not affect precision or the number o
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -49,6 +50,7 @@ from skmde.core.solvers.scale import Scale
 from skmde.core.spectral.placement import QuadraticPlacement, loose_items, place_quadratic
 from skmde.core.tight_groups import TightGroups, find_tight_groups
 from skmde.core.typical_scale import typical_scale, unit_of_attraction
+from skmde.exceptions import ConvergenceWarning
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.powers import Linear, Quadratic
 from skmde.functions.residual_losses import SquaredLoss
@@ -301,7 +303,9 @@ class AnchoredProblem:
                 # penalty. The pulls are scaled by the same factor.
                 smoothed = Huber(threshold), None
                 pull = 2 * threshold
-                X, *_ = self._run(variables, smoothed, X, dtype, LBFGS(**settings), pull)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)  # only a start
+                    X, *_ = self._run(variables, smoothed, X, dtype, LBFGS(**settings), pull)
         X, result, history = self._run(
             variables,
             self.functions,

@@ -290,7 +290,9 @@ class MDE:
         ConvergenceWarning
             If the solver could not decrease the average distortion, if the items move apart without
             end or collapse to a point because nothing holds them apart, or if the starting point
-            has no finite value or gradient. Stopping at `max_iter` is normal and does not warn.
+            has no finite value or gradient. Also if the solve ended at `max_iter` while the
+            average distortion still decreased, by more than 0.1% in the last tenth of the
+            iterations; more iterations are then likely to gain more than 1%.
         """
         _check_numbers(tol, max_iter, memory_size, snapshot_every)
         callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())

@@ -303,7 +303,8 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
             If distances, lengths or weights are not symmetric. The average of both directions is
             used.
         ConvergenceWarning
-            If the solver found no finite solution.
+            If the solver found no finite solution, or if it ended at `max_iter` while the
+            average distortion still decreased noticeably.
         """
         with self._all_or_nothing() as fitted:
             fitted._fit(X, pair_weights)

@@ -344,15 +344,6 @@ def test_a_barrier_problem_stays_outside_its_radius():
     assert problem.result.converged
 
 
-@pytest.mark.filterwarnings("error")
-def test_running_out_of_iterations_is_no_reason_to_warn(capfd):
-    problem = larger()
-    problem.embed(max_iter=3, random_state=0)
-    assert not problem.result.converged
-    assert problem.result.reason == "max_iter=3 iterations were done"
-    assert capfd.readouterr() == ("", "")
-
-
 def test_repr_says_what_the_problem_is():
     text = repr(small(("log1p", "log"), "standardized", weights=[1, -1, 1, -1, 1]))
     assert text == "MDE(4 items, 2 components, 5 edges, Log1p(), Log(), Standardized())"

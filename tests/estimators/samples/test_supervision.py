@@ -25,6 +25,7 @@ N = len(X)
 def fit(y=Y, X=X, sample_weight=None, **params):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "The solve ended at max_iter")  # as asked
         return PreserveNeighbors(random_state=0, **params).fit(X, y, sample_weight=sample_weight)
 
 
