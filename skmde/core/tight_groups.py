@@ -41,13 +41,12 @@ import numpy as np
 import torch
 
 from skmde._linalg.components import component_labels
+from skmde._linalg.scaling import root_mean_square
 from skmde.core.objectives.edge_term import Edges
 from skmde.core.typical_scale import growth
 from skmde.functions.base import Loss
 
-_TIGHT = (
-    100.0  # stiffness, relative to all that holds an item otherwise, beyond which a pair is tight
-)
+_TIGHT = 100.0  # stiffness of a tight pair, relative to all that holds an item otherwise
 _LEVEL = 1e3  # ratio of the stiffnesses of two levels
 _MOST_LEVELS = 8
 _SAMPLE = 100_000  # pairs from which the stiffness of the loosest ones is estimated
@@ -180,7 +179,7 @@ def find_tight_groups(edges: Edges, n_items: int, fixed: np.ndarray) -> TightGro
     assert isinstance(function, Loss)
     p = len(edges)
     some = slice(None, None, -(-p // _SAMPLE))
-    typical = float((deviations[some].double() ** 2).mean().sqrt())
+    typical = root_mean_square(deviations[some].double().cpu().numpy())
     built_in = function.kernel_parameters() is not None
     # A callable may hold a parameter for each pair, so it gets all of them.
     part = some if built_in else slice(None)
@@ -227,10 +226,12 @@ def _candidates(edges: Edges, typical: float, limits: np.ndarray) -> np.ndarray:
     """
     delta, function = edges.deviations, edges.segments[0].function
     assert delta is not None and isinstance(function, Loss)
-    shortest, longest = torch.where(delta > 0, delta, math.inf).min(), delta.max()
-    grid = torch.from_numpy(np.geomspace(float(shortest), float(longest), 50))
-    heaviest = edges.weights.abs().max().cpu().double().expand(len(grid))
-    k = _stiffness(function, heaviest, grid, typical)
+    shortest = min(
+        float(torch.where(block > 0, block, math.inf).min()) for block in delta.split(_BLOCK)
+    )
+    grid = torch.from_numpy(np.geomspace(shortest, float(delta.max()), 50))
+    heaviest = max(float(edges.weights.max()), -float(edges.weights.min()))
+    k = _stiffness(function, torch.full_like(grid, heaviest), grid, typical)
     able = np.flatnonzero((k >= 0.99 * limits[:, None]).all(axis=0))
     if not len(able):
         return able

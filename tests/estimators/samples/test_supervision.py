@@ -272,7 +272,7 @@ def test_numbers_in_an_object_array(kind):
 
 def test_many_classes_get_our_advice_alone():
     with pytest.warns(UserWarning, match="400 classes for 400 samples") as caught:
-        PreserveNeighbors(target_weight=1.0, max_iter=1).fit(X, np.arange(N))
+        PreserveNeighbors(target_weight=1.0, max_iter=0).fit(X, np.arange(N))
     assert len(caught) == 1 and caught[0].filename == __file__
 
 
