@@ -183,7 +183,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
     Notes
     -----
-    Quadratic problems are solved in float64, all others in the float dtype of X.
+    Quadratic problems are solved in float64, all others in the float dtype of X, or in float64
+    where float32 is not precise enough. With a `loss`, near duplicates are solved for as in
+    :class:`PreserveDistances`.
 
     References
     ----------
@@ -320,7 +322,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             If no chain of pairs connects some free samples to an anchor, or if `n_neighbors`
             exceeds the number of other samples.
         ConvergenceWarning
-            If the solver found no finite solution.
+            If the solver found no finite solution, or if it ended at `max_iter` while the
+            average distortion still decreased noticeably.
         """
         with self._all_or_nothing() as fitted:
             fitted._fit(X, y, anchors, anchor_values)

@@ -22,8 +22,9 @@ from skmde._utils.sklearn_compat import (
 from skmde._utils.threads import count_threads
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
-from skmde.core.fixed_items import has_free_item, is_far
+from skmde.core.fixed_items import has_free_item
 from skmde.core.placement.by_neighbors import place_by_neighbors
+from skmde.core.precision import is_far
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
 from skmde.core.stiff_repulsion import balancing_scale, is_stiff
@@ -356,7 +357,8 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         UserWarning
             If `n_neighbors` exceeds the number of other samples.
         ConvergenceWarning
-            If the solver found no finite solution.
+            If the solver found no finite solution, or if it ended at `max_iter` while the
+            average distortion still decreased noticeably.
         """
         with self._all_or_nothing() as fitted:
             fitted._fit(X, y, sample_weight)

@@ -33,6 +33,12 @@ class InTurn(Solver):
     max_iter: int = 300
     snapshot_every: int | None = None
 
+    @property
+    def scale(self) -> Scale:  # type: ignore[override]
+        """The units of the objective, as the last solver has them."""
+        last: Scale = self.solvers[-1].scale
+        return last
+
     def check(self, objective: Objective) -> None:
         """Check the objective for all solvers."""
         for solver in self.solvers:
@@ -61,7 +67,7 @@ class InTurn(Solver):
             X = result.X
             if result.status in (Status.STOPPED, Status.NOT_FINITE, Status.CONVERGED):
                 break
-        scale = getattr(current, "scale", Scale())
+        scale = current.scale
         reason = result.status.sentence(
             residual_norm=result.residual_norm / scale.gradient,
             tol=getattr(current, "tol", 0.0),

@@ -12,6 +12,12 @@ X is in the units of the embedding, E and G in those of the objective. `tol` has
 multiplied by the gradient's unit in a :class:`~skmde.core.solvers.scale.Scale`, which also gives
 the length of a first step along -G.
 
+Where some pairs are much stiffer than others, the solver works in variables Z with X = C Z, in
+which all are alike (``skmde/core/tight_groups.py``). G is then the gradient with respect to Z: C
+times the projected gradient. The quasi-Newton pairs are those of Z. Steps are projected onto the
+tangent space. The slope along a step is the same for both, since the projected gradient is in that
+space.
+
 The solver never raises for numerical reasons. It returns the best finite iterate, and the reason
 why it stopped. Each evaluation of E reads from the device once.
 """
@@ -42,6 +48,7 @@ from skmde.core.solvers.result import (
     asks_to_stop,
 )
 from skmde.core.solvers.scale import Scale
+from skmde.core.tight_groups import TightGroups
 
 _WINDOW = 10  # iterations over which a decrease is averaged
 _FAR = 1e12  # growth of the norm of X beyond which the items diverge
@@ -53,7 +60,7 @@ class _Point:
 
     step: float
     X: torch.Tensor
-    G: torch.Tensor
+    G: torch.Tensor  # with respect to the variables
     value: float
     slope: float
     squared_norm: float
@@ -88,6 +95,8 @@ class LBFGS(Solver):
         Keep a copy of every `snapshot_every`-th iterate in the history; None keeps none.
     scale : Scale
         The units of the objective.
+    groups : TightGroups, optional
+        Gives the variables of the solver; None means the embedding itself.
     """
 
     tol: float = 1e-5
@@ -98,6 +107,7 @@ class LBFGS(Solver):
     min_decrease: float = 0.0
     snapshot_every: int | None = None
     scale: Scale = field(default_factory=Scale)
+    groups: TightGroups | None = None
 
     def minimize(
         self,
@@ -107,7 +117,7 @@ class LBFGS(Solver):
         callbacks: Sequence[Callback] = (),
     ) -> SolveResult:
         memory_size = max(1, min(self.memory_size, self.max_iter))  # one pair a step at most
-        solve = _Solve(objective, constraint, memory_size, self.wolfe, self.max_step, X, self.scale)
+        solve = _Solve(self, objective, constraint, memory_size, X)
         tol = self.tol * self.scale.gradient
         point = solve.start(X)
         history = History()
@@ -178,19 +188,16 @@ class _Solve:
 
     def __init__(
         self,
+        settings: LBFGS,
         objective: Objective,
         constraint: Constraint,
         memory_size: int,
-        wolfe: WolfeConstants,
-        max_step: float | None,
         like: torch.Tensor,
-        scale: Scale,
     ) -> None:
-        self.scale = scale
+        self.scale, self.groups = settings.scale, settings.groups
         self.objective = objective
         self.constraint = constraint
-        self.wolfe = wolfe
-        self.max_step = max_step
+        self.wolfe, self.max_step = settings.wolfe, settings.max_step
         self.pairs = CurvaturePairs(memory_size, like, objective.backend)
         self.noise = 4.0 * torch.finfo(like.dtype).eps
         self.size = 0.0  # Frobenius norm of the starting point
@@ -239,9 +246,10 @@ class _Solve:
     def _search(self, point: _Point, V: torch.Tensor, slope: float) -> _Point | None:
         start = _Point(0.0, point.X, point.G, point.value, slope, point.squared_norm)
         latest: list[_Point] = []
+        move = self._move(point.X, V)
 
         def evaluate(step: float) -> _Point:
-            trial = self._trial(point, V, step)
+            trial = self._trial(point, V, move, step)
             latest[:] = [trial]
             return trial
 
@@ -264,8 +272,18 @@ class _Solve:
             return 1.0
         return self.size / length
 
-    def _trial(self, point: _Point, V: torch.Tensor, step: float) -> _Point:
-        X = add_multiple(point.X, V, step)
+    def _move(self, X: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
+        """The step of the embedding for a step of the variables."""
+        if self.groups is None:
+            return V
+        move = self.groups.outside(V)
+        return self.constraint.project_tangent(X, move).contiguous()
+
+    def _variables(self, X: torch.Tensor) -> torch.Tensor:
+        return X if self.groups is None else self.groups.inside(X)
+
+    def _trial(self, point: _Point, V: torch.Tensor, move: torch.Tensor, step: float) -> _Point:
+        X = add_multiple(point.X, move, step)
         if self.constraint.needs_projection:
             X = self.constraint.project(X).contiguous()
         value, G = self._evaluate(X)
@@ -276,13 +294,14 @@ class _Solve:
     def _evaluate(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
         self.n_evaluations += 1
         value, gradient = self.objective.value_and_gradient(X)
-        return value, self.constraint.project_tangent(X, gradient).contiguous()
+        G = self.constraint.project_tangent(X, gradient).contiguous()
+        return value, G if self.groups is None else self.groups.outside(G)
 
     def _numbers_of(
         self, point: _Point, X: torch.Tensor, G: torch.Tensor, value: Any, V: torch.Tensor
     ) -> _Point:
         """A trial with its inner products, which are read from the device at once."""
-        dots = self.pairs.stage(X, point.X, G, point.G)
+        dots = self.pairs.stage(self._variables(X), self._variables(point.X), G, point.G)
         numbers = self._read(value, dot(G, V), dot(G, G), dots)
         table = np.asarray(numbers[3:]).reshape(-1, 2)
         return _Point(0.0, X, G, numbers[0], numbers[1], numbers[2], table)

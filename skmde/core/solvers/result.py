@@ -19,7 +19,10 @@ class Status(Enum):
     """Why a solve ended. Each value is a sentence with placeholders for numbers."""
 
     CONVERGED = "the residual norm, {residual_norm:.3g} of its unit, is at most tol={tol:g}"
-    MAX_ITER = "max_iter={max_iter} iterations were done"
+    MAX_ITER = (
+        "max_iter={max_iter} iterations were done; the residual norm, {residual_norm:.3g} of its "
+        "unit, is above tol={tol:g}"
+    )
     STOPPED = "a callback returned True"
     SETTLED = "the last iterations hardly decreased the average distortion"
     NO_DESCENT = "no step along the search direction decreases the average distortion"
