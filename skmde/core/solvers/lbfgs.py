@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from skmde._linalg.reductions import add_multiple, dot, shorten_rows
+from skmde._linalg.reductions import add_multiple, dot, quantile_of_lengths, shorten_rows
 from skmde.constraints import Constraint
 from skmde.core.objectives.base import Objective
 from skmde.core.solvers.base import Solver
@@ -51,6 +51,7 @@ from skmde.core.solvers.scale import Scale
 from skmde.core.tight_groups import TightGroups
 
 _WINDOW = 10  # iterations over which a decrease is averaged
+_FEW = 0.1  # share of the items that may move farther than the usual step
 _FAR = 1e12  # growth of the norm of X beyond which the items diverge
 
 
@@ -88,6 +89,9 @@ class LBFGS(Solver):
     max_step : float, optional
         Longest move of an item in one unit step, in the units of the embedding: rows of the search
         direction that are longer are shortened to it. None sets no limit.
+    usual_step : float, optional
+        Longest move of nine tenths of the items in an iteration, in the units of the embedding. The
+        whole step is shortened to it, so that its shape stays. None sets no limit.
     min_decrease : float
         Stop when the mean decrease of the value over the last 10 iterations is less than this
         fraction of its magnitude.
@@ -104,6 +108,7 @@ class LBFGS(Solver):
     memory_size: int = 10
     wolfe: WolfeConstants = field(default_factory=WolfeConstants)
     max_step: float | None = None
+    usual_step: float | None = None
     min_decrease: float = 0.0
     snapshot_every: int | None = None
     scale: Scale = field(default_factory=Scale)
@@ -197,7 +202,8 @@ class _Solve:
         self.scale, self.groups = settings.scale, settings.groups
         self.objective = objective
         self.constraint = constraint
-        self.wolfe, self.max_step = settings.wolfe, settings.max_step
+        self.wolfe = settings.wolfe
+        self.limits = settings.max_step, settings.usual_step
         self.pairs = CurvaturePairs(memory_size, like, objective.backend)
         self.noise = 4.0 * torch.finfo(like.dtype).eps
         self.size = 0.0  # Frobenius norm of the starting point
@@ -223,27 +229,42 @@ class _Solve:
             V, slope = self.pairs.direction(point.G, point.squared_norm)
             if len(self.pairs) == 0:
                 V, slope = self.scale.step * V, self.scale.step * slope
-            if self.max_step is not None:
-                V = self._shortened(point.X, V, self.max_step)
+            full = V
+            V, longest = self._limited(point.X, V)
+            if V is not full:
                 slope = self._read(dot(point.G, V))[0]
             if slope < 0:
-                found = self._search(point, V, slope)
+                found = self._search(point, V, slope, longest)
                 if found is not None:
                     return found
             if len(self.pairs) == 0:
                 return None
             self.pairs.clear()
 
-    def _shortened(self, X: torch.Tensor, V: torch.Tensor, longest: float) -> torch.Tensor:
-        """The direction with its long rows shortened, along the constraint set."""
-        V = shorten_rows(V, longest)
+    def _limited(self, X: torch.Tensor, V: torch.Tensor) -> tuple[torch.Tensor, float]:
+        """The direction within the limits of a move, and the longest step along it."""
+        max_step, usual_step = self.limits
+        longest = math.inf
+        if usual_step is not None:
+            length = quantile_of_lengths(V, 1 - _FEW)
+            longest = usual_step / length if length > 0 else math.inf
+            if longest < 1:
+                V, longest = longest * V, 1.0
+        if max_step is not None:
+            V = self._along(X, shorten_rows(V, max_step))
+        return V, longest
+
+    def _along(self, X: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
+        """The direction along the constraint set."""
         if self.constraint.needs_projection:
             return self.constraint.project_tangent(X, V).contiguous()
         # The set is flat, and steps are not projected.
         project = self.constraint.project
         return add_multiple(project(X + V).contiguous(), project(X).contiguous(), -1.0)
 
-    def _search(self, point: _Point, V: torch.Tensor, slope: float) -> _Point | None:
+    def _search(
+        self, point: _Point, V: torch.Tensor, slope: float, longest: float
+    ) -> _Point | None:
         start = _Point(0.0, point.X, point.G, point.value, slope, point.squared_norm)
         latest: list[_Point] = []
         move = self._move(point.X, V)
@@ -254,7 +275,8 @@ class _Solve:
             return trial
 
         noise = self.noise * max(abs(point.value), 1e-30 * self.scale.value)
-        outcome = strong_wolfe(evaluate, start, self._first_step(point), self.wolfe, noise)
+        step = self._first_step(point)
+        outcome = strong_wolfe(evaluate, start, step, self.wolfe, noise, longest)
         trial = outcome.trial
         if trial is None:
             return None
