@@ -2,7 +2,7 @@
 
     python benchmarks/popgen.py --data popgen1387.npz --plot popgen.png
 
-The monograph's chapter on population genetics: 1387 people, their 15 nearest neighbours by
+The monograph's chapter 11 (population genetics): 1387 people, their 15 nearest neighbours by
 20 principal components of their genes (each times its eigenvalue), Huber attraction between
 neighbours (weight 2 if mutual, else 1) and logarithmic repulsion between all other pairs. The
 corrupted data is the same, randomly rotated, with 154 made-up rows added.

@@ -1,4 +1,4 @@
-"""The monograph's table 6.1: quadratic problems of many sizes, skmde beside PyMDE.
+"""The monograph's table 7.1: quadratic problems of many sizes, skmde beside PyMDE.
 
     python benchmarks/quadratic_table.py --peer-python PATH
 

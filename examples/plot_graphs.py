@@ -4,7 +4,7 @@ Drawing graphs
 
 Draws graphs by keeping the lengths of shortest paths between their nodes, with
 :class:`skmde.PreserveDistances`: the graphs on 20 vertices of Agrawal, Ali and Boyd's
-*Minimum-Distortion Embedding* (sections 2.6 and 4.3.2), and the characters of *Les Misérables*,
+*Minimum-Distortion Embedding* (sections 2.5 and 4.3.2), and the characters of *Les Misérables*,
 joined where they appear together. Two graphs are drawn with :class:`skmde.MDE` instead, from their
 edges alone: under a constraint that keeps the nodes apart, it is enough to pull at the edges.
 

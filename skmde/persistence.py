@@ -49,6 +49,7 @@ _CLASSES = {
     "preprocessing.neighbors.backends.faiss": "FaissSearch",
     "preprocessing.neighbors.backends.pairwise": "PairwiseSearch PairwiseSparseSearch",
     "preprocessing.neighbors.backends.torch": "TorchSearch",
+    "preprocessing.neighbors.backends.trees": "TreeSearch",
     "preprocessing.neighbors.directions": "SearchWithZeroRows",
     "preprocessing.neighbors.index": "NeighborIndex",
     "preprocessing.neighbors.joint_index": "JointIndex",

@@ -8,13 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from limits import lowered
 
 import skmde
 from skmde import QuadraticMDE
+from skmde.exceptions import ConvergenceWarning
 
 PACKAGE = str(Path(skmde.__file__).parent)
 # scikit-learn's own checks of parameters and input, whose messages its users know
 CHECKS = ("sklearn/utils/validation.py", "sklearn/utils/_param_validation.py")
+
+# Functions with kinks, some by default.
+KINKED = ("absolute", "logistic", "fractional", "linear", "hinge")
 
 
 class UndocumentedError(AssertionError):
@@ -32,36 +37,78 @@ def is_documented(error):
 
 def check(recipe):
     """Fit, fit again, transform and extend; "embedding", or "error" where a documented one came."""
-    X, unseen, further = recipe.data()
-    before = fingerprint(X)
-    with warnings.catch_warnings():
+    with lowered(recipe.limits), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("error")
         # ours, ConvergenceWarning too
-        warnings.simplefilter("ignore", UserWarning)
-        if recipe.kind == "rows" and not all_finite(X):
-            # numpy's, of the sum by which scikit-learn's check sees at once that all is well
-            warnings.simplefilter("ignore", RuntimeWarning)
-        try:
-            estimator = recipe.make().fit(X, recipe.y(), **recipe.fit_params())
-        except (ValueError, TypeError) as error:
-            if is_documented(error):
-                return "error"
-            raise
-        Y = found(estimator)
-        require(before == fingerprint(X), "fit changed its input")
-        require(len(Y) == recipe.n, f"{len(Y)} rows of {recipe.n}")
-        require(np.isfinite(Y).all(), f"not finite: {Y}")
-        check_constraint(recipe, estimator, Y)
-        again = recipe.make().fit(X, recipe.y(), **recipe.fit_params())
-        require(found(again).tobytes() == Y.tobytes(), "another fit is another embedding")
-        if is_moderate(unseen) and (recipe.kind != "rows" or all_finite(unseen)):
-            check_transform(estimator, unseen)
-        else:
-            refuses(lambda: answer(estimator, unseen))
+        warnings.simplefilter("always", UserWarning)
+        return check_fit(recipe, caught)
+
+
+def check_fit(recipe, caught):
+    """The same, with the list of the warnings that have come."""
+    X, unseen, further = recipe.data()
+    before = fingerprint(X)
+    if recipe.kind == "rows" and not all_finite(X):
+        # numpy's, of the sum by which scikit-learn's check sees at once that all is well
+        warnings.simplefilter("ignore", RuntimeWarning)
+    try:
+        estimator = recipe.make().fit(X, recipe.y(), **recipe.fit_params())
+    except (ValueError, TypeError) as error:
+        if is_documented(error):
             return "error"
-        if hasattr(again, "extend"):
-            return check_extend(again, further)
+        raise
+    warned = any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    Y = found(estimator)
+    require(before == fingerprint(X), "fit changed its input")
+    require(len(Y) == recipe.n, f"{len(Y)} rows of {recipe.n}")
+    require(np.isfinite(Y).all(), f"not finite: {Y}")
+    check_constraint(recipe, estimator, Y)
+    check_solve(estimator, warned, has_kinks(recipe.params))
+    again = recipe.make().fit(X, recipe.y(), **recipe.fit_params())
+    require(found(again).tobytes() == Y.tobytes(), "another fit is another embedding")
+    if is_moderate(unseen) and (recipe.kind != "rows" or all_finite(unseen)):
+        check_transform(estimator, unseen)
+    else:
+        refuses(lambda: answer(estimator, unseen))
+        return "error"
+    if hasattr(again, "extend"):
+        return check_extend(again, further)
     return "embedding"
+
+
+def has_kinks(params):
+    """Whether a function has kinks, at one of which a start may be the best embedding."""
+    chosen = params.get("loss", "absolute"), params.get("attractive_penalty")
+    return any(str(name) in KINKED for name in chosen)
+
+
+def check_solve(estimator, warned, has_kinks):
+    """What is told of the solve is true, and the embedding is not worse than the start."""
+    if not hasattr(estimator, "history_"):
+        return
+    history, reason = estimator.history_, estimator.stop_reason_
+    values, norms, n_iter = history["value"], history["residual_norm"], estimator.n_iter_
+    told = f": {values[0]:.6g} to {estimator.distortion_:.6g}, residuals {norms[0]:.6g} to "
+    told += f"{estimator.residual_norm_:.6g}, {n_iter} iterations: {reason}"
+    last = [estimator.distortion_, estimator.residual_norm_]
+    if warned and not np.isfinite(last).all():  # as the start is infinite, which is told
+        return
+    require(np.isfinite([*last, *values[1:], *norms[1:]]).all(), f"not finite{told}")
+    if "solved exactly" in reason:
+        require(estimator.converged_, f"not converged{told}")
+        return
+    # a float32 solve, whose last value is computed in float64
+    slack = 1e-4 * np.abs(values[0]) + 1e-30
+    require(estimator.distortion_ <= values[0] + slack, f"worse than the start{told}")
+    require(n_iter in (len(values) - 1, 1), f"a history of {len(values)}{told}")
+    require(n_iter <= max(estimator.max_iter, 1), f"too many iterations{told}")
+    require(estimator.converged_ or "at most tol" not in reason, f"not converged{told}")
+    silent = not (estimator.converged_ or warned or has_kinks)
+    if silent and estimator.max_iter >= 40 and n_iter <= 2:
+        # nothing is left to gain, or the value is the rounding error of float32 coordinates
+        gain = estimator.residual_norm_ * np.linalg.norm(estimator.embedding_)
+        value = abs(estimator.distortion_)
+        require(gain <= 1e-3 * value or value <= 1e-4 * gain, f"not begun, silently{told}")
 
 
 def found(estimator):

@@ -106,6 +106,7 @@ class Case:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", "The solve ended at max_iter")  # as asked
             if quiet:
                 warnings.simplefilter("ignore", UserWarning)
             if y is None:

@@ -21,6 +21,21 @@ def test_import_loads_no_heavy_package():
     assert result.stdout.split() == []
 
 
+@pytest.mark.parametrize("name", ["PreserveNeighbors", "PreserveDistances", "QuadraticMDE"])
+def test_a_small_fit_loads_no_library_that_it_does_not_need(name):
+    unneeded = ("matplotlib", "pynndescent", "faiss", "tqdm.auto", "sklearn.neighbors", "cvxpy")
+    code = (
+        "import sys, numpy, skmde\n"
+        "X = numpy.random.default_rng(0).random((60, 4))\n"
+        f"skmde.{name}(random_state=0).fit(X)\n"
+        f"print(*(name for name in {unneeded} if name in sys.modules))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
+    )
+    assert result.stdout.split() == []
+
+
 @pytest.mark.parametrize("name", skmde.__all__)
 def test_public_name_resolves_and_is_listed(name):
     assert getattr(skmde, name) is not None

@@ -1,7 +1,8 @@
 """Properties of every fit, for random problems; `make fuzz` tries the same for longer.
 
-Two sorts: whatever is fed to an estimator gives a finite embedding that satisfies its constraint,
-or an error that says why not; and moving the data moves the embedding as it should.
+Three sorts: whatever is fed to an estimator gives a finite embedding that satisfies its constraint
+and is not worse than its start, or an error that says why not; other units, and other ways to give
+the same data, change no embedding; and moving the data moves the embedding as it should.
 """
 
 import warnings
@@ -10,14 +11,16 @@ import numpy as np
 import pytest
 from embedding_properties import answer, check, found
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
+from mde_recipes import check_problem, problems
+from relations import RELATIONS, check_relation
 from scipy.spatial.distance import pdist
 from scipy.stats import ortho_group
-from strategies import ESTIMATORS, recipes
+from strategies import BORDERS, ESTIMATORS, SMALL, recipes
 
 import skmde
 
 EXAMPLES = settings(
-    max_examples=150,
+    max_examples=100,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     # a recipe says it all, and to shrink it may take minutes
     phases=[Phase.explicit, Phase.generate],
@@ -29,7 +32,21 @@ FEW = settings(EXAMPLES, max_examples=25)
 @EXAMPLES
 @given(data=st.data())
 def test_an_embedding_within_its_constraint_or_an_error_that_explains(estimator, data):
-    check(data.draw(recipes(estimators=(estimator,))))
+    # `make fuzz` tries more of the larger sizes
+    check(data.draw(recipes(estimators=(estimator,), sizes=(*(10 * SMALL), *BORDERS[:4]))))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@FEW
+@given(data=st.data())
+def test_other_units_and_other_ways_to_give_data_change_nothing(relation, data):
+    check_relation(data.draw(RELATIONS[relation]))
+
+
+@EXAMPLES
+@given(problem=problems())
+def test_problems_in_two_units_have_one_embedding(problem):
+    check_problem(*problem)
 
 
 # Generic data, in which no two distances are the same: what is asked for holds of these.

@@ -40,6 +40,7 @@ _QUIET_STEPS = 3  # consecutive steps without progress after which the iteration
 _DEPENDENT = 1e-10  # relative Gram eigenvalue below which a direction is rounding error
 _APART = 0.1  # smallest ratio of the extreme Gram eigenvalues of start vectors
 _POSITIONS_PER_PIECE = 1 << 13
+_NEAR = 1e8  # multiple of the rounding error; smaller residuals are kept apart from the vectors
 _FRESH = 25  # with a tolerance, L X is recomputed after this number of steps
 
 
@@ -56,7 +57,7 @@ class Ritz:
     n_iter : int
         Number of steps.
     converged : bool
-        Whether the iteration stopped before `max_iter` steps.
+        Whether the iteration met its stopping criterion, or was stopped by `watch`.
     """
 
     values: Matrix
@@ -118,14 +119,29 @@ def iterate(
     space.combine(mix, V, S[:b])
     space.combine(mix, LV, LS[:b])
     quiet, step = 0, 0
+
+    def largest(residuals: Matrix) -> tuple[float, bool]:
+        """The largest norm of the wanted residuals, and whether it is small enough."""
+        worst = float(space.lengths(residuals[:n_vectors]).max())
+        enough = max((tol or 0.0) * np.abs(values[:n_vectors]).max(), smallest)
+        return worst, bool(worst <= enough)
+
     for step in range(1, max_iter + 1):
         R = np.multiply(values[:, None], S[:b], out=S[b : 2 * b])
         np.subtract(LS[:b], R, out=R)
+        worst = np.inf
         if tol is not None:
-            worst = space.lengths(R[:n_vectors]).max()
-            if worst <= max(tol * np.abs(values[:n_vectors]).max(), smallest):
+            worst, converged = largest(R)
+            if converged:
                 return Ritz(values, S[:b], step - 1, True)
         R[:] = space.unit_rows_without_null(precondition(R))
+        if worst <= _NEAR * smallest:
+            # Near the solution, the parts of R and P along X would take the digits of the others
+            # in the Gram matrix, and no step would reach the tolerance.
+            R[:] = space.unit_rows(space.without(R, S[:b]))
+            along = space.products(S[2 * b : used], S[:b])
+            for rows in (S, LS):
+                rows[2 * b : used] -= space.combined(along, rows[:b])
         LS[b : 2 * b] = operator(R)
         new_values, mix = space.rayleigh_ritz(S[:used], LS[:used], b)
         before, after = values[:n_vectors].sum(), new_values[:n_vectors].sum()
@@ -152,7 +168,8 @@ def iterate(
             LS[:b] = operator(S[:b])
             S[2 * b :] = space.unit_rows_without_null(S[2 * b :])
             LS[2 * b :] = operator(S[2 * b :])
-    return Ritz(values, S[:b], step, False)
+    converged = tol is not None and largest(operator(S[:b]) - values[:, None] * S[:b])[1]
+    return Ritz(values, S[:b], step, converged)
 
 
 class Space:
@@ -194,22 +211,34 @@ class Space:
             self.n_threads,
         )
 
+    def combined(self, coefficients: Matrix, A: Matrix) -> Matrix:
+        """``coefficients @ A``."""
+        out = np.empty((len(coefficients), self.n))
+        self.combine(coefficients, A, out)
+        return out
+
     def lengths(self, A: Matrix) -> Matrix:
         """Norms of the rows."""
         return np.sqrt(np.array([self.products(a[None], a[None])[0, 0] for a in A]))
 
-    def without_null(self, A: Matrix) -> Matrix:
-        """Project the null vectors out of the rows."""
-        along = np.empty_like(A)
-        self.combine(self.products(A, self.null), self.null, along)
+    def without(self, A: Matrix, basis: Matrix) -> Matrix:
+        """Project the orthonormal rows of `basis` out of the rows of A."""
+        along = self.combined(self.products(A, basis), basis)
         return np.subtract(A, along, out=along)
 
-    def unit_rows_without_null(self, A: Matrix) -> Matrix:
-        """Project the null vectors out of the rows and scale the rows to length 1."""
-        A = self.without_null(A)
+    def without_null(self, A: Matrix) -> Matrix:
+        """Project the null vectors out of the rows."""
+        return self.without(A, self.null)
+
+    def unit_rows(self, A: Matrix) -> Matrix:
+        """The rows, scaled to length 1."""
         lengths = self.lengths(A)
         scaled: Matrix = A / np.where(lengths > 0, lengths, 1.0)[:, None]
         return scaled
+
+    def unit_rows_without_null(self, A: Matrix) -> Matrix:
+        """Project the null vectors out of the rows and scale the rows to length 1."""
+        return self.unit_rows(self.without_null(A))
 
     def start(self, precondition: Callable[[Matrix], Matrix], n_vectors: int, seed: int) -> Matrix:
         """Random unit vectors after at most two preconditioning steps, without products with L."""

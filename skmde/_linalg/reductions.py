@@ -10,6 +10,7 @@ All arrays are ``(n, m)`` or flat, float32 or float64, and C-contiguous on the C
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,12 @@ def _shorten_rows(a: Any, longest: float, out: Any) -> None:
         factor = out.dtype.type(longest / length if length > longest else 1.0)
         for c in range(a.shape[1]):
             out[r, c] = factor * a[r, c]
+
+
+def quantile_of_lengths(a: torch.Tensor, share: float) -> float:
+    """The smallest Euclidean length that at least a share of the rows of ``a`` do not exceed."""
+    lengths = torch.linalg.vector_norm(a, dim=1)
+    return float(lengths.kthvalue(max(1, math.ceil(share * len(lengths)))).values)
 
 
 def shorten_rows(a: torch.Tensor, longest: float) -> torch.Tensor:

@@ -1,8 +1,8 @@
 """Projection onto the standardized embeddings, with the same bits for any number of threads.
 
 Let Z = U D V^T be centred and of full rank. The standardized X (X^T 1 = 0, X^T X / n = I) closest
-to Z is sqrt(n) U V^T (monograph, section "Projection onto constraints"). This equals Z S^(-1/2)
-with the m x m matrix S = Z^T Z / n, so only m x m matrices are decomposed.
+to Z is sqrt(n) U V^T (monograph, section 6.1.2). This equals Z S^(-1/2) with the m x m matrix
+S = Z^T Z / n, so only m x m matrices are decomposed.
 
 S^(-1/2) is computed by the coupled Newton-Schulz iteration, which needs only matrix products. The
 last bits of LAPACK's eigendecomposition depend on the number of threads from m = 60 on, and so do

@@ -1,7 +1,7 @@
 """Constraint sets: the feasible embeddings, and the two projections that the solver needs.
 
 X is the embedding, with n items (rows) and m components (columns). See the monograph, sections
-"Constraints", "Stationarity conditions" and "Projection onto constraints":
+2.4 (constraints) and 6.1.2 (projection onto constraints) and chapter 5 (stationarity conditions):
 
     set            feasible X                    project(Z)                 project_tangent(X, Z)
     Centered       X^T 1 = 0                     Z minus its column means   Z

@@ -1,4 +1,4 @@
-"""Anchored embeddings: some items stay in given coordinates (monograph, "Anchored embeddings")."""
+"""Anchored embeddings: some items stay in given coordinates (monograph, section 2.4.2)."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Constraint(BaseEstimator):
     References
     ----------
     Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.4 (constraints), chapter 5
-    (tangents and stationarity), section 6.1 (projections).
+    (stationarity conditions), section 6.1.2 (projection onto constraints).
 
     Examples
     --------

@@ -37,6 +37,9 @@ ACCURACIES = ("fast", "precise")
 # Longest step of an item, relative to the unit of the penalties: longer steps of the quasi-Newton
 # method throw items far out.
 _MAX_STEP = 2.0
+# After the warm start, parts of the map that hardly any pair joins drift apart without end, and
+# items that cannot follow such long moves are lost on the way. So most moves are short.
+_USUAL_STEP = 0.1
 _MIN_DECREASE = 1e-4  # of the value, at which a solve stops
 
 
@@ -156,10 +159,14 @@ class AllPairsRepulsion:
     ) -> AttractionRepulsion:
         """The objective of a term of pairs, whose weights are given, and this repulsion."""
         n_pairs = len(weights)
-        mean_weight = float(weights.clamp(min=0).double().sum()) / n_pairs
+        attract = weights.clamp(min=0).double()
+        mean_weight = float(attract.sum()) / n_pairs
         shape = n_items, n_components, n_pairs, mean_weight
         repulsion = self.term(*shape, dtype=dtype, backend=backend)
-        light = _light(weights)
+        if not mean_weight:  # the unit of the weights is then that of the pairs that repel
+            attract = weights.abs().double()
+            mean_weight = float(attract.sum()) / n_pairs
+        light = _light(attract)
         return AttractionRepulsion(pairs, repulsion, n_pairs, mean_weight, backend, light)
 
     def solver(self, lbfgs: LBFGS, constraint: Constraint) -> Solver:
@@ -173,13 +180,14 @@ class AllPairsRepulsion:
             # The logarithm is flat where all items are far apart, so nothing would bound a step.
             return replace(lbfgs, max_step=_MAX_STEP if self.kind == "normalized" else None)
         max_iter, every = lbfgs.max_iter, lbfgs.snapshot_every
-        last = replace(lbfgs, max_step=_MAX_STEP, min_decrease=_MIN_DECREASE)
+        alone = replace(lbfgs, max_step=_MAX_STEP, min_decrease=_MIN_DECREASE)
         if constraint.fixes_unit:
-            return last
+            return alone
         first = RisingRepulsion(lbfgs.tol, scale=lbfgs.scale)
         n_first = min(first.max_iter, 2 * max_iter // 3)
-        solvers = replace(first, max_iter=n_first), replace(last, snapshot_every=None)
-        return InTurn(solvers, max_iter, every)
+        alone = replace(alone, snapshot_every=None)
+        last = replace(alone, usual_step=_USUAL_STEP)
+        return InTurn((replace(first, max_iter=n_first), last), max_iter, every, alone)
 
 
 def _light(weights: torch.Tensor) -> float:

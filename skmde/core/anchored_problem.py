@@ -20,6 +20,7 @@ The unit and offset of the coordinates must not affect precision or the number o
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -41,12 +42,15 @@ from skmde.core.objectives.edges import EdgeList
 from skmde.core.objectives.repulsion import RepulsiveTerm
 from skmde.core.objectives.rescaled import Rescaled
 from skmde.core.objectives.total import Total
+from skmde.core.precision import is_moderate, resolves, resolves_units
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import Callback, SolveResult, callbacks_in_units
 from skmde.core.solvers.scale import Scale
 from skmde.core.spectral.placement import QuadraticPlacement, loose_items, place_quadratic
+from skmde.core.tight_groups import TightGroups, find_tight_groups
 from skmde.core.typical_scale import typical_scale, unit_of_attraction
+from skmde.exceptions import ConvergenceWarning
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.powers import Linear, Quadratic
 from skmde.functions.residual_losses import SquaredLoss
@@ -55,7 +59,6 @@ from skmde.functions.thresholds import Huber
 # The kink of the linear penalty at 0 stalls the solver. Solves with the Huber penalty come first,
 # with thresholds of these fractions of the anchors' extent, in this order.
 _HUBER_THRESHOLDS = (0.3, 0.03, 0.003, 0.0003)
-_PRECISE = (1e-6, 1e6)  # sizes of an embedding for which float32 is precise enough
 _STIFF = 100.0  # float32 is not precise enough if pulls outweigh pairs by this factor
 _EXACT = "the problem is quadratic and was solved exactly"
 
@@ -196,6 +199,7 @@ class AnchoredProblem:
         self.edges, self.weights, self.deviations = edges, weights, deviations
         self._device, self._n_jobs = device, n_jobs
         self._placement: QuadraticPlacement | None = None
+        self._groups: TightGroups | None = None
 
     @property
     def _n_all(self) -> int:
@@ -288,7 +292,10 @@ class AnchoredProblem:
             return self._solve_exactly()
         X = start() if callable(start) else start
         variables = self._variables()
-        if not variables.is_moderate:
+        groups = self._groups = self._tight_groups(variables.frame.unit)
+        if groups is not None:
+            settings["groups"] = groups
+        if not (variables.is_moderate and resolves_units(groups.shortest if groups else 1.0)):
             dtype = np.float64
         if self._is_linear:
             for threshold in (float(part * variables.size) for part in _HUBER_THRESHOLDS):
@@ -296,7 +303,9 @@ class AnchoredProblem:
                 # penalty. The pulls are scaled by the same factor.
                 smoothed = Huber(threshold), None
                 pull = 2 * threshold
-                X, *_ = self._run(variables, smoothed, X, dtype, LBFGS(**settings), pull)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)  # only a start
+                    X, *_ = self._run(variables, smoothed, X, dtype, LBFGS(**settings), pull)
         X, result, history = self._run(
             variables,
             self.functions,
@@ -327,12 +336,18 @@ class AnchoredProblem:
         inside[: len(start)] = frame.inside(start)
         inside[self._fixed] = variables.values
         pull *= frame.unit**2 / factor
-        lengths = variables.length / np.sqrt(1 + pull * variables.stiffness)
+        stiffness = variables.stiffness
+        if solver.groups is not None:  # the items of a tight group have one length
+            column = torch.from_numpy(stiffness[:, None]).to(self._device)
+            stiffness = solver.groups.together(column).cpu().numpy()[:, 0]
+        lengths = variables.length / np.sqrt(1 + pull * stiffness)
 
         def tensor(array: np.ndarray) -> torch.Tensor:
             return torch.from_numpy(array.astype(dtype)).to(self._device)
 
         X = tensor(inside)
+        if solver.groups is not None and solver.max_iter:
+            X = solver.groups.contracted(X)
         average = self._objective(functions, X.dtype, frame.unit, pull)
         objective = Rescaled(average, tensor(variables.offset), tensor(lengths[:, None]))
         Z = objective.from_original(X)
@@ -409,9 +424,9 @@ class AnchoredProblem:
         length = root_mean_square(np.abs(values).ravel()) if self._attracts_only else 1.0
         stiffness = self._stiffness()
         stiffest = stiffness.max() * unit**2 / factor
-        moderate = bool(_PRECISE[0] < size < _PRECISE[1] and stiffest < _STIFF)
+        moderate = is_moderate(size) and stiffest < _STIFF and resolves(self.deviations)
         length = length or 1.0
-        return _Variables(frame, factor, values, offset, stiffness, size, length, moderate)
+        return _Variables(frame, factor, values, offset, stiffness, size, length, bool(moderate))
 
     def _solution(
         self,
@@ -465,29 +480,39 @@ class AnchoredProblem:
         """The pairs of soft anchors and their targets."""
         return np.stack([self.anchors, self._fixed], axis=1)
 
-    def _objective(
-        self, functions: Functions, dtype: torch.dtype, unit: float = 1.0, pull: float = 1.0
-    ) -> Total:
-        """Average distortion of all pairs, in a unit of length, with pulls multiplied by `pull`."""
-        options: dict[str, Any] = {"dtype": dtype, "device": self._device}
-        deviations = self.deviations
-        edges = EdgeList.build(
+    def _pairs(self, functions: Functions, dtype: torch.dtype, unit: float) -> EdgeList:
+        """The pairs in a unit of length, without pulls."""
+        return EdgeList.build(
             self.edges,
             self._n_all,
             functions,
             weights=self.weights,
-            deviations=None if deviations is None else deviations / unit,
-            **options,
+            deviations=None if self.deviations is None else self.deviations / unit,
+            dtype=dtype,
+            device=self._device,
         )
+
+    def _tight_groups(self, unit: float) -> TightGroups | None:
+        if self.deviations is None:
+            return None
+        pairs = self._pairs(self.functions, torch.float64, unit)
+        return find_tight_groups(pairs, self._n_all, self._fixed)
+
+    def _objective(
+        self, functions: Functions, dtype: torch.dtype, unit: float = 1.0, pull: float = 1.0
+    ) -> Total:
+        """Average distortion of all pairs, in a unit of length, with pulls multiplied by `pull`."""
+        edges = self._pairs(functions, dtype, unit)
         if self._anchor_weight is not None:
-            zeros = None if deviations is None else np.zeros(len(self.anchors))
+            zeros = None if self.deviations is None else np.zeros(len(self.anchors))
             pulls = EdgeList.build(
                 self._pulls(),
                 self._n_all,
-                Quadratic() if deviations is None else SquaredLoss(),
+                Quadratic() if self.deviations is None else SquaredLoss(),
                 weights=np.full(len(self.anchors), pull * self._anchor_weight),
                 deviations=zeros,
-                **options,
+                dtype=dtype,
+                device=self._device,
             )
             edges = edges.joined(pulls)
         m, backend = self.values.shape[1], choose_backend(self._device, count_threads(self._n_jobs))
@@ -534,8 +559,11 @@ class AnchoredProblem:
         return float(value), gradient.cpu().numpy()
 
     def _residual_norm(self, gradient: np.ndarray) -> float:
-        """Frobenius norm of the rows of free items."""
-        free = np.ones(len(gradient), dtype=bool)
-        free[self._fixed] = False
-        unit = Unit.largest(gradient[free])
-        return float(unit.outside(np.linalg.norm(unit.inside(gradient[free]))))
+        """Frobenius norm of the rows of free items, with respect to the solver's variables."""
+        free = gradient.copy()
+        free[self._fixed] = 0
+        if self._groups is not None:
+            tensor = torch.from_numpy(free).to(self._device)
+            free = self._groups.outside(tensor).cpu().numpy()
+        unit = Unit.largest(free)
+        return float(unit.outside(np.linalg.norm(unit.inside(free))))

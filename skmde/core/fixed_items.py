@@ -14,8 +14,6 @@ import numpy as np
 
 from skmde._linalg.procrustes import laid_over
 
-_FAR = 100.0  # float32 then resolves a 100,000th of the length
-
 
 def start_over_fixed(
     start: np.ndarray, items: np.ndarray, coordinates: np.ndarray, labels: np.ndarray | None
@@ -53,8 +51,3 @@ def has_free_item(n_items: int, fixed: np.ndarray, edges: np.ndarray) -> np.ndar
     free[fixed] = False
     found: np.ndarray = free[edges].any(axis=1)
     return found
-
-
-def is_far(coordinates: np.ndarray, length: float) -> bool:
-    """Whether fixed items are so far from the origin that float32 does not resolve the length."""
-    return float(np.abs(coordinates).max(initial=0.0)) > _FAR * length

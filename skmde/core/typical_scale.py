@@ -6,7 +6,9 @@ the same for a good start and a bad one. Therefore it is taken from the pairs al
 
 - Losses. The length is the root mean square of the original distances delta_k. The value is the
   mean of |w_k| |l(delta_k, 2 delta_k) - l(delta_k, delta_k)|: the average distortion of an
-  embedding that is twice too large. For the squared loss it is the mean of |w_k| delta_k^2.
+  embedding that is twice too large. For the squared loss it is the mean of |w_k| delta_k^2. If the
+  constraint fixes the unit and the delta_k are shorter than its distances, the factor that makes
+  them as long replaces 2.
 - Penalties. The length is 1, and the value is the mean of |w_k p'(1)|. A penalty fixes the size of
   an embedding by its own parameters, and for every built-in one they are of order 1 by default. A
   barrier, which is infinite at 1, names another distance.
@@ -56,12 +58,17 @@ def typical_scale(edges: Edges, constraint: Constraint, n_components: int) -> Sc
         that is 0.
     """
     shortest = math.sqrt(2 * n_components) if constraint.fixes_unit else 0.0
-    value = weight = squares = 0.0
+    length, factor = 1.0, 2.0
+    if edges.deviations is not None:
+        rms = _root_mean_square(edges)
+        length = max(rms, shortest)
+        length = length if 0 < length < math.inf else 1.0
+        factor = max(2.0, length / rms) if rms > 0 else 2.0
+    value = weight = 0.0
     for segment in edges.segments:
         function = segment.function
         n = segment.stop - segment.start
-        step = 1 if function.kernel_parameters() is None else -(-n // _MOST)
-        own = slice(segment.start, segment.stop, step)
+        own = slice(segment.start, segment.stop, _stride(function, n))
         w = edges.weights[own]
         share = n / len(w)
         weight += share * _total(w)
@@ -69,12 +76,7 @@ def typical_scale(edges: Edges, constraint: Constraint, n_components: int) -> Sc
             value += share * _total(_pulls(function, w))
         else:
             delta = edges.deviations[own]
-            squares += share * float(dot(delta.double(), delta.double()))
-            value += share * _total(_growth(function, w, delta, shortest))
-    length = 1.0
-    if edges.deviations is not None:
-        length = max(math.sqrt(squares / len(edges)), shortest)
-    length = length if 0 < length < math.inf else 1.0
+            value += share * _total(growth(function, w, delta, factor * delta))
     means = [total / len(edges) for total in (value, weight)]
     return Scale(
         next((x for x in means if 0 < x < math.inf), 1.0),
@@ -97,6 +99,21 @@ def _stiffness(
         return None
     stiffness = mean_weight * length ** powers[0]
     return stiffness if 0 < stiffness < math.inf else None
+
+
+def _root_mean_square(edges: Edges) -> float:
+    """Root mean square of the original distances, from the pairs that are looked at."""
+    assert edges.deviations is not None
+    squares = 0.0
+    for segment in edges.segments:
+        n = segment.stop - segment.start
+        delta = edges.deviations[segment.start : segment.stop : _stride(segment.function, n)]
+        squares += n / len(delta) * float(dot(delta.double(), delta.double()))
+    return math.sqrt(squares / len(edges))
+
+
+def _stride(function: Penalty | Loss, n: int) -> int:
+    return 1 if function.kernel_parameters() is None else -(-n // _MOST)
 
 
 def unit_of_attraction(average: Total, X: torch.Tensor, penalty: Penalty) -> float:
@@ -140,20 +157,31 @@ def _pulls(function: Penalty | Loss, w: torch.Tensor) -> torch.Tensor:
     return d * by_block(lambda f, d, w, _: f.weighted_slope(d, w), function, d, w, None, block)
 
 
-def _growth(
-    function: Penalty | Loss, w: torch.Tensor, delta: torch.Tensor, shortest: float
+def growth(
+    function: Penalty | Loss, w: torch.Tensor, delta: torch.Tensor, d: torch.Tensor
 ) -> torch.Tensor:
-    """Growth of weighted losses from d = delta to 2 delta. Pairs with delta = 0 do not count."""
+    """Growth of weighted losses from the distance delta to d; 0 where delta = 0.
+
+    Parameters
+    ----------
+    function : Loss
+    w, delta, d : torch.Tensor of shape (p,)
+        Weights, original distances, and distances.
+
+    Returns
+    -------
+    growth : torch.Tensor of shape (p,)
+    """
     assert isinstance(function, Loss)
     used = delta > 0
-    delta = _exact(function, torch.where(used, delta, 1.0))
+    delta, d = (_exact(function, torch.where(used, x, 1.0)) for x in (delta, d))
     block = block_size(function, w.device, len(w))
 
     def values(d: torch.Tensor) -> torch.Tensor:
         return by_block(lambda f, d, _, delta: f.value(delta, d), function, d, w, delta, block)
 
-    growth = values((2 * delta).clamp(min=shortest)) - values(delta)
-    return torch.where(used, w * growth, 0.0)
+    grown = values(d) - values(delta)
+    return torch.where(used, w * grown, 0.0)
 
 
 def _exact(function: Penalty | Loss, x: torch.Tensor) -> torch.Tensor:

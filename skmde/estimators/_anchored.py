@@ -184,7 +184,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
     Notes
     -----
-    Quadratic problems are solved in float64, all others in the float dtype of X.
+    Quadratic problems are solved in float64, all others in the float dtype of X, or in float64
+    where float32 is not precise enough. With a `loss`, near duplicates are solved for as in
+    :class:`PreserveDistances`.
 
     Penalties have lengths of their own, mostly 1, and the pull of some fades at larger distances:
     that of "log1p" as 1 / d, those of "sigmoid" and "cauchy" faster. If the anchors are dozens of
@@ -196,7 +198,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
     References
     ----------
     A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.2 (anchored
-    embeddings), 3.1 (quadratic placement) and 5.2.2 (forces).
+    embeddings) and 5.2.1 (forces), chapter 3 (quadratic placement).
 
     Examples
     --------
@@ -329,7 +331,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
             attractive penalty fades before it reaches the anchors (see Notes); or if
             `n_neighbors` exceeds the number of other samples.
         ConvergenceWarning
-            If the solver found no finite solution.
+            If the solver found no finite solution, or if it ended at `max_iter` while the
+            average distortion still decreased noticeably.
         """
         with self._all_or_nothing() as fitted:
             fitted._fit(X, y, anchors, anchor_values)

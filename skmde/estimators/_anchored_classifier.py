@@ -155,8 +155,8 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
             Samples; or distances or a graph, depending on `metric`.
         y : array-like of shape (n_samples,)
             Label of each sample: a number, a string or a date. -1, None or NaN marks an unknown
-            label. -1 is an ordinary label if y contains None or NaN, or if y contains only -1 and
-            one other number.
+            label, as -1 does for scikit-learn's semi-supervised classifiers. -1 is an ordinary
+            label if y contains None or NaN, or if y contains only -1 and 1.
 
         Returns
         -------
@@ -172,8 +172,9 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
         -----
         UserWarning
             If no chain of neighbours connects some samples to a labelled one; they get the class
-            frequencies of the labelled samples. If y contains only -1 and one other label; -1 is
-            then treated as a class.
+            frequencies of the labelled samples. If -1 may be meant otherwise: beside 1 alone, where
+            it is treated as a class, and beside one other number or further negative numbers, where
+            it marks unknown labels.
         """
         with self._all_or_nothing() as fitted:
             fitted._fit(X, y)

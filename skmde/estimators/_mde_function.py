@@ -21,8 +21,8 @@ _DEFAULTS = {
     "n_components": 2,
     "constraint": "standardized",
     "repulsive_fraction": 0.7,
-    "n_neighbors": 15,
 }
+_N_NEIGHBORS = 15
 _SEARCHES = {None: "auto", "exact": "exact", "approximate": "pynndescent"}
 
 
@@ -37,8 +37,8 @@ def mde(
     """Embed latent vectors for a plot; replaces the function of the same name in scvi-tools.
 
     It fits :class:`~skmde.PreserveNeighbors` with the defaults of scvi-tools: two standardized
-    columns, 15 neighbours, and 0.7 repulsive pairs for each pair of neighbours. Use the estimator
-    itself to place unseen rows later.
+    columns, 15 neighbours (all others, if there are fewer), and 0.7 repulsive pairs for each pair
+    of neighbours. Use the estimator itself to place unseen rows later.
 
     Parameters
     ----------
@@ -93,10 +93,17 @@ def mde(
         _refuse_pymde_penalty(name, options.get(name))
     if "constraint" in options:
         options["constraint"] = _own_constraint(options["constraint"])
-    options = {**_DEFAULTS, "random_state": seed, **options}
+    n_neighbors = max(1, min(_N_NEIGHBORS, _n_rows(data) - 1))
+    options = {**_DEFAULTS, "n_neighbors": n_neighbors, "random_state": seed, **options}
     estimator = PreserveNeighbors(device=_device_name(device, accelerator), **options)
     # fit_transform could return a data frame, depending on scikit-learn's configuration.
     return estimator.fit(data).embedding_
+
+
+def _n_rows(data: Any) -> int:
+    """Number of rows of an array, a table, a graph, or a pair of neighbour tables."""
+    rows = data[0] if isinstance(data, tuple) else data
+    return int(rows.shape[0]) if getattr(rows, "shape", ()) else len(rows)
 
 
 def _rename(options: dict[str, Any], theirs: str, ours: str) -> None:

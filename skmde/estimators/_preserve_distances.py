@@ -17,8 +17,8 @@ from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, f
 from skmde._utils.threads import count_threads
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
-from skmde.core.fixed_items import is_far
 from skmde.core.placement.by_distances import place_by_distances
+from skmde.core.precision import is_far, is_moderate, resolves
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
 from skmde.estimators.base.atomic import stage
@@ -51,7 +51,6 @@ from skmde.preprocessing.neighbors.search import ALGORITHMS
 from skmde.preprocessing.pairs.sampling import all_edges
 
 _MAX_LANDMARKS = 1000  # largest number of training samples that place an unseen one
-_PRECISE = (1e-6, 1e6)  # distances, in the units of the loss, for which float32 is precise enough
 
 
 class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
@@ -114,6 +113,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         `tol` times a unit: the mean of :math:`w\, l(\delta, 2 \delta)` over the pairs, divided
         by the root mean square of the distances :math:`\delta`. So a common factor of the
         weights, of the loss, or of the distances and the loss's own lengths changes nothing.
+        For groups of near duplicates, see Notes.
     memory_size : int, default=10
         Number of past steps in the quasi-Newton approximation.
     random_state : int, RandomState instance or None, default=None
@@ -176,10 +176,23 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
     PreserveNeighbors : Keeps neighbours rather than distances.
     skmde.MDE : The problem itself, for user-defined pairs and functions.
 
+    Notes
+    -----
+    The problem is solved in float32, whatever the dtype of X, unless float32 does not resolve it:
+    if the shortest distance above 0 is less than 1e-4 of the longest, if the losses of short
+    distances are very steep, or if the unit of a loss or of given coordinates needs it. It is then
+    solved in float64, which takes about twice as long.
+
+    Under a loss of the relative error, such as "kamada_kawai" or "fractional", near duplicates are
+    held together so stiffly that they would stall the solver. Each such group then moves as one
+    item, and the offsets of its samples have a unit of their own. Norms of gradients are with
+    respect to these variables.
+
     References
     ----------
-    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.3 (original
-    distances), 4.2 (losses), 4.3.2 (graph distances), 6.1 (solver) and 2.4.2 (unseen items).
+    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 4.2 (functions
+    involving original distances), 4.3.2 (graph distance), 6.1 (projected quasi-Newton algorithm)
+    and 2.4.2 (incremental embedding).
 
     Examples
     --------
@@ -291,7 +304,8 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
             If distances, lengths or weights are not symmetric. The average of both directions is
             used.
         ConvergenceWarning
-            If the solver found no finite solution.
+            If the solver found no finite solution, or if it ended at `max_iter` while the
+            average distortion still decreased noticeably.
         """
         with self._all_or_nothing() as fitted:
             fitted._fit(X, pair_weights)
@@ -464,17 +478,17 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         size, fixed = root_mean_square(distances), constraint.fixed_coordinates
         if not size > 0 and (constraint.fixes_unit or not fixed.size):
             return 1.0, Unit(), np.float32
+        dtype = np.float32 if resolves(distances) else np.float64
         if constraint.fixes_unit:
-            return constraint.natural_length(n, self.n_components) / size, Unit(), np.float32
+            return constraint.natural_length(n, self.n_components) / size, Unit(), dtype
         # A change of units is harmless unless the loss or the constraint has a length scale of its
         # own. A subclass of a loss may have one.
         degree = loss.degree if loss.kernel_parameters() is not None else None
         if degree is not None and constraint.is_free:
-            return 1.0, Unit(size), np.float32
-        low, high = _PRECISE
-        size = max(size, np.abs(fixed).max(initial=0.0))
-        precise = low < size < high and not is_far(fixed, root_mean_square(distances))
-        return 1.0, Unit(), np.float32 if precise else np.float64
+            return 1.0, Unit(size), dtype
+        largest = max(size, np.abs(fixed).max(initial=0.0))
+        precise = is_moderate(largest) and not is_far(fixed, size)
+        return 1.0, Unit(), dtype if precise else np.float64
 
     def _starting_point(self, X, source, pairs, constraint, rng, n_threads):
         """The starting point in units of the distances, float64."""

@@ -22,8 +22,9 @@ from skmde._utils.sklearn_compat import (
 from skmde._utils.threads import count_threads
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
-from skmde.core.fixed_items import has_free_item, is_far
+from skmde.core.fixed_items import has_free_item
 from skmde.core.placement.by_neighbors import place_by_neighbors
+from skmde.core.precision import is_far
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
 from skmde.core.stiff_repulsion import balancing_scale, is_stiff
@@ -225,8 +226,9 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
 
     References
     ----------
-    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.4 (attraction
-    and repulsion), 4.1 (penalties), 4.3 (neighbourhoods), 6.1 (solver) and 2.4.2 (unseen items).
+    A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.4 (attraction,
+    repulsion, and spreading), 4.1 (penalties), 4.3.1 (neighborhoods), 6.1 (projected quasi-Newton
+    algorithm) and 2.4.2 (incremental embedding).
 
     Examples
     --------
@@ -358,7 +360,8 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
             apart that the pull of the attractive penalty fades before it reaches the
             others; see the notes of :class:`AnchoredMDE`.
         ConvergenceWarning
-            If the solver found no finite solution.
+            If the solver found no finite solution, or if it ended at `max_iter` while the
+            average distortion still decreased noticeably.
         """
         with self._all_or_nothing() as fitted:
             fitted._fit(X, y, sample_weight)
@@ -646,14 +649,12 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         The coordinates of a sample minimise its own average distortion to the training samples. Its
         nearest training samples attract it, and all training samples repel it; if repulsive pairs
         were sampled, a set of training samples that `fit` chose at random does so. The minimum is a
-        local one, found from the best of a few starting points. A better place exists for few
-        samples, except on a line with a repulsion that is infinite at distance 0 (``Log``,
-        ``InversePower``, ``LogRatio``), where it exists for up to a sixth of them. Unseen samples
-        do not influence each other, so the result for a row does not depend on the rest of X. A
-        sample that equals a training sample, or is at distance 0 from one, gets the coordinates of
-        that sample. A sample without neighbours gets the mean of all coordinates. If the constraint
-        acts on rows one by one, as a sphere or a box does, the samples are placed within it; other
-        constraints are ignored here.
+        local one, found from the best of several starting points; a better place exists for few
+        samples. Unseen samples do not influence each other, so the result for a row does not depend
+        on the rest of X. A sample that equals a training sample, or is at distance 0 from one, gets
+        the coordinates of that sample. A sample without neighbours gets the mean of all
+        coordinates. If the constraint acts on rows one by one, as a sphere or a box does, the
+        samples are placed within it; other constraints are ignored here.
 
         Parameters
         ----------

@@ -74,9 +74,11 @@ class QuadraticMDE(BaseEmbedding):
           samples; needs ``skmde[mvu]``.
         - "precomputed": X is the matrix of weights, dense or sparse, of any sign; p is the number
           of pairs of nonzero weight.
-    n_neighbors : int or None, default=15
+    n_neighbors : int, default=None
         Number of neighbours of each sample, for the weights "laplacian", "normalized_laplacian",
-        "lle", "isomap" and "mvu". None uses all stored entries of precomputed neighbours.
+        "lle", "isomap" and "mvu". None means 15, but a tenth of the number of samples for fewer
+        than 150 samples, and at least 5. With a precomputed sparse graph or neighbour tables, None
+        uses all stored entries.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows. With
         "precomputed", X is a matrix of distances; for all weights but "classical_mds" it may also
@@ -168,7 +170,7 @@ class QuadraticMDE(BaseEmbedding):
     References
     ----------
     A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: chapter 3 (quadratic
-    problems and historical examples), section 2.4.2 (unseen items).
+    problems), sections 3.2 (historical examples) and 2.4.2 (incremental embedding).
 
     Examples
     --------
@@ -211,7 +213,7 @@ class QuadraticMDE(BaseEmbedding):
         n_components: int = 2,
         *,
         weights: str = "laplacian",
-        n_neighbors: int | None = 15,
+        n_neighbors: int | None = None,
         metric: Metric = "euclidean",
         metric_params: Parameters | None = None,
         neighbors_algorithm: str = "auto",

@@ -123,7 +123,7 @@ class Penalty(DistortionFunction):
 
     References
     ----------
-    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1.
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
 
     Examples
     --------
@@ -272,7 +272,7 @@ class Loss(DistortionFunction):
 
     References
     ----------
-    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.2.
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.2 (losses).
 
     Examples
     --------

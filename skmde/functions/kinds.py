@@ -43,7 +43,7 @@ POWER: Final = 3
 HUBER: Final = 4
 # a = threshold, b = scale, u = b (d - a). max(u, 0) + log1p(exp(-|u|)); b sigma(u) / D
 LOGISTIC: Final = 5
-# a = exponent. d <= 1: log1p(d^a); a E^(a - 2) / (1 + d^a).
+# a = exponent. d <= 1: log1p(d^a); a E^(a - 2) / (1 + E^a).
 # Else, with z = d^-a: a log(d) + log1p(z); a d^-2 / (1 + z)
 LOG1P: Final = 6
 # a = exponent, t = D^a. log(-expm1(-t)), but a log(D) - t / 2 for t < 1e-8; a h / D^2 with

@@ -58,7 +58,8 @@ class Log1p(Penalty):
 
     def slope(self, d: Tensor) -> Tensor:
         a = self.exponent
-        power = torch.where(d <= 1, base_of_power(d, a - 2) ** (a - 2), d**-2)
+        d = base_of_power(d, a - 2)
+        power = torch.where(d <= 1, d ** (a - 2), d**-2)
         return a * power / (1 + reciprocal_power(d, a))
 
     def curvature(self, d: Tensor) -> Tensor:

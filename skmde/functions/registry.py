@@ -101,7 +101,7 @@ def _resolve(
     elif inspect.isclass(given):
         usable = issubclass(given, (DistortionFunction, torch.nn.Module))
         advice = (
-            f"pass an instance, e.g. {_example(given)}"
+            f"pass an instance, e.g. {example_call(given)}"
             if usable
             else f"pass a name, an instance of {base.__name__} or a callable of torch tensors"
         )
@@ -136,7 +136,7 @@ def _named(name: str, noun: str, makers: Mapping[str, Callable[[], Any]]) -> Any
     if required:
         raise ValueError(
             f"the {noun} {name!r} cannot be given by name, because {' and '.join(required)} has no "
-            f"default; pass an instance, {_example(makers[name])}."
+            f"default; pass an instance, {example_call(makers[name])}."
         )
     return makers[name]()
 
@@ -148,7 +148,7 @@ def _required(maker: Any) -> list[str]:
     return [p.name for p in parameters if p.default is p.empty and p.kind in by_position]
 
 
-def _example(maker: Any) -> str:
+def example_call(maker: Any) -> str:
     """Constructor call to show in error messages."""
     return f"{maker.__name__}({', '.join(f'{name}=...' for name in _required(maker))})"
 
@@ -181,7 +181,7 @@ def push_and_pull(attractive: Any = "log1p", repulsive: Any = "log") -> tuple[Pe
 
     References
     ----------
-    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1.
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
 
     Examples
     --------

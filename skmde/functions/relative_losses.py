@@ -41,7 +41,8 @@ class WeightedSquaredLoss(Loss):
 
     References
     ----------
-    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.2.1.
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.2.1 (examples of
+    losses).
 
     Examples
     --------

@@ -15,7 +15,7 @@ import torch
 
 from skmde.functions import kinds
 from skmde.functions.base import Loss
-from skmde.functions.stable import Tensor, finite, floored, residual_and_divisor
+from skmde.functions.stable import Tensor, finite, floored_below, residual_and_divisor
 
 
 class SquaredLoss(Loss):
@@ -187,7 +187,7 @@ class PowerLoss(Loss):
         a = self.exponent
         r = (d - delta).abs()
         # For an exponent between 1 and 2 the curvature diverges at d = delta.
-        base = floored(r) if a < 2 else r
+        base = floored_below(delta, r) if a < 2 else r
         return finite(a * (a - 1) * base ** (a - 2))
 
 

@@ -27,15 +27,15 @@ def residual_and_divisor(delta: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
     return d - delta, torch.maximum(d, D_FLOOR * delta.clamp(max=1))
 
 
-def floored_below(delta: Tensor, d: Tensor) -> Tensor:
-    """Distances at which a loss that diverges at d = 0 is evaluated.
+def floored_below(delta: Tensor, length: Tensor) -> Tensor:
+    """Distances or residuals at which a loss that diverges at length 0 is evaluated.
 
     They have the floor of `residual_and_divisor` where delta > 0, and `D_FLOOR` where delta = 0.
     """
     fraction = D_FLOOR * delta.clamp(min=D_TINY / D_FLOOR, max=1)
     floor = torch.where(delta > 0, fraction, D_FLOOR)
-    # At the floor, automatic differentiation must see d alone. This rules out `maximum`.
-    return torch.where(d < floor, floor, d)
+    # At the floor, automatic differentiation must see the length alone. This rules out `maximum`.
+    return torch.where(length < floor, floor, length)
 
 
 def finite(x: Tensor) -> Tensor:

@@ -1,18 +1,15 @@
 """Functions that measure the quality of an embedding, from arrays alone.
 
 There are three groups. `center`, `rotate`, `align` and `procrustes_distance` move embeddings and
-compare their positions. `neighborhood_recall`, `trustworthiness`, `triplet_accuracy` and
-`knn_accuracy` measure how well an embedding preserves the structure of the data; `quality_report`
-computes all four. `normalized_stress` and `distortion_by_group` measure errors of the distances.
+compare their positions. `neighborhood_recall`, `trustworthiness` and `triplet_accuracy` measure how
+well an embedding preserves the structure of the data, `knn_accuracy` and `knn_r2` how well it
+predicts classes or numbers; `quality_report` computes these. `normalized_stress` and
+`distortion_by_group` measure errors of the distances.
 """
 
 from skmde.metrics.alignment import align, center, procrustes_distance, rotate
-from skmde.metrics.preservation import (
-    knn_accuracy,
-    neighborhood_recall,
-    triplet_accuracy,
-    trustworthiness,
-)
+from skmde.metrics.prediction import knn_accuracy, knn_r2
+from skmde.metrics.preservation import neighborhood_recall, triplet_accuracy, trustworthiness
 from skmde.metrics.report import quality_report
 from skmde.metrics.stress import GroupDistortion, distortion_by_group, normalized_stress
 
@@ -22,6 +19,7 @@ __all__ = [
     "center",
     "distortion_by_group",
     "knn_accuracy",
+    "knn_r2",
     "neighborhood_recall",
     "normalized_stress",
     "procrustes_distance",

@@ -123,7 +123,8 @@ def align(X, target, *, center=True, scaling=False):
 
     References
     ----------
-    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.4.5.
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.4.5 (comparing
+    embeddings).
 
     Examples
     --------
@@ -175,7 +176,8 @@ def procrustes_distance(X, target, *, center=True, scaling=False):
 
     References
     ----------
-    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.4.5.
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.4.5 (comparing
+    embeddings).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How well an embedding preserves the neighbourhoods, distance order and classes of the data.
+"""How well an embedding preserves the neighbourhoods and the distance order of the data.
 
 Each score is between 0 and 1, and 1 is best. No score depends on the scale of the embedding. For
 large data, `sample` limits the number of items that are scored.
@@ -72,10 +72,10 @@ def neighborhood_recall(
     0.75
     """
     X, embedding = _checked(X, embedding, metric)
-    _check_neighbors(n_neighbors, len(embedding))
-    rows = _sample(len(embedding), sample, random_state)
-    true = _neighbors(_floats(X, metric), rows, n_neighbors, metric)
-    found = _neighbors(_floats(embedding, "euclidean"), rows, n_neighbors, "euclidean")
+    check_n_neighbors(n_neighbors, len(embedding))
+    rows = sampled_rows(len(embedding), sample, random_state)
+    true = nearest_rows(_floats(X, metric), rows, n_neighbors, metric)
+    found = nearest_rows(_floats(embedding, "euclidean"), rows, n_neighbors, "euclidean")
     # -1 marks a neighbour that a sparse matrix does not store. `found` never contains it.
     hits = sum(np.isin(a, b).sum() for a, b in zip(true, found, strict=True))
     if not (true >= 0).any():
@@ -126,7 +126,7 @@ def trustworthiness(
     0.99
     """
     X, embedding = _checked(X, embedding, metric)
-    rows = _sample(len(embedding), sample, random_state, at_most=True)
+    rows = sampled_rows(len(embedding), sample, random_state, at_most=True)
     if len(rows) < len(embedding):
         X = X[rows][:, rows] if _is_precomputed(metric) else X[rows]
         embedding = embedding[rows]
@@ -184,63 +184,6 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
     return float(np.mean(kept[order != 0]))
 
 
-def knn_accuracy(embedding, y, n_neighbors=10, *, test=None, sample=None, random_state=None):
-    """Accuracy of a nearest-neighbour classifier in the embedding.
-
-    Parameters
-    ----------
-    embedding : array-like of shape (n_items, n_components)
-        The embedding.
-    y : array-like of shape (n_items,)
-        Classes.
-    n_neighbors : int, default=10
-        Number of neighbours that vote. In a tie, the first of the sorted classes wins.
-    test : array-like of bool of shape (n_items,) or of int, default=None
-        Mask or indices of the test items, which are classified by their neighbours among the other
-        items. None means that each item is classified by its neighbours among all other items.
-    sample : int, default=None
-        Number of randomly sampled items to classify; None means all.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the sample.
-
-    Returns
-    -------
-    float
-        Fraction of the items that are classified correctly.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.decomposition import PCA
-    >>> from skmde.metrics import knn_accuracy
-    >>> X, y = load_iris(return_X_y=True)
-    >>> round(knn_accuracy(PCA(2).fit_transform(X), y), 2)
-    0.95
-    """
-    embedding = as_embedding(embedding, "embedding")
-    y = as_array(y)
-    check_consistent_length(embedding, y)
-    classes, codes = np.unique(y, return_inverse=True)
-    if test is None:
-        _check_neighbors(n_neighbors, len(embedding))
-        rows = _sample(len(embedding), sample, random_state)
-        voters = codes[_neighbors(embedding, rows, n_neighbors, "euclidean")]
-    else:
-        is_test = np.zeros(len(embedding), dtype=bool)
-        is_test[as_array(test)] = True
-        train = np.flatnonzero(~is_test)
-        tested = np.flatnonzero(is_test)
-        if not len(tested):
-            raise ValueError("test selects no item; select one or more, or pass None for all.")
-        _check_neighbors(n_neighbors, len(train) + 1, "training items")
-        rows = tested[_sample(len(tested), sample, random_state)]
-        search = NearestNeighbors(n_neighbors=n_neighbors).fit(embedding[train])
-        voters = codes[train[search.kneighbors(embedding[rows], return_distance=False)]]
-    votes = np.zeros((len(rows), len(classes)), dtype=np.intp)
-    np.add.at(votes, (np.arange(len(rows))[:, None], voters), 1)
-    return float(np.mean(votes.argmax(axis=1) == codes[rows]))
-
-
 def _checked(X, embedding, metric):
     """Validate X (an array of numbers or a CSR matrix) and the embedding."""
     X = check_array(X if issparse(X) else as_array(X), accept_sparse="csr", input_name="X")
@@ -272,7 +215,7 @@ def _is_precomputed(metric):
     return isinstance(metric, str) and metric == "precomputed"
 
 
-def _check_neighbors(n_neighbors, n_items, what="items"):
+def check_n_neighbors(n_neighbors, n_items, what="items"):
     if not 1 <= n_neighbors < n_items:
         most = n_items - 1
         raise ValueError(
@@ -281,7 +224,7 @@ def _check_neighbors(n_neighbors, n_items, what="items"):
         )
 
 
-def _sample(n_items, sample, random_state, at_most=False):
+def sampled_rows(n_items, sample, random_state, at_most=False):
     """Indices of the sampled rows, in ascending order."""
     if sample is None or (at_most and sample >= n_items):
         return np.arange(n_items)
@@ -292,7 +235,7 @@ def _sample(n_items, sample, random_state, at_most=False):
     return np.sort(check_random_state(random_state).choice(n_items, sample, replace=False))
 
 
-def _neighbors(X, rows, n_neighbors, metric):
+def nearest_rows(X, rows, n_neighbors, metric):
     """Nearest neighbours of the given rows; -1 where a sparse matrix stores too few."""
     if issparse(X) and _is_precomputed(metric):
         found = np.full((len(rows), n_neighbors), -1, dtype=np.intp)

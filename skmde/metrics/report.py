@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from skmde.metrics.preservation import (
-    knn_accuracy,
-    neighborhood_recall,
-    triplet_accuracy,
-    trustworthiness,
-)
+from skmde.metrics.alignment import as_array
+from skmde.metrics.prediction import is_continuous, knn_accuracy, knn_r2
+from skmde.metrics.preservation import neighborhood_recall, triplet_accuracy, trustworthiness
 
 
 def quality_report(X, embedding, y=None, *, test=None, metric="euclidean", random_state=0):
@@ -19,11 +16,12 @@ def quality_report(X, embedding, y=None, *, test=None, metric="euclidean", rando
         The data.
     embedding : array-like of shape (n_items, n_components)
         The embedding.
-    y : array-like of shape (n_items,), default=None
-        Classes. If None, the report has no "knn_accuracy".
+    y : array-like of shape (n_items,) or (n_items, n_targets), default=None
+        Classes, or numbers to predict: floats that are not all whole numbers. If None, the report
+        has neither "knn_accuracy" nor "knn_r2".
     test : array-like of bool of shape (n_items,) or of int, default=None
-        Mask or indices of the test items of `knn_accuracy`; None means that each item is
-        classified by all others.
+        Mask or indices of the test items of `knn_accuracy` or `knn_r2`; None means that each item
+        is predicted from all others.
     metric : str or callable, default="euclidean"
         Distance between rows of X.
     random_state : int, RandomState instance or None, default=0
@@ -35,7 +33,8 @@ def quality_report(X, embedding, y=None, *, test=None, metric="euclidean", rando
         "knn_recall15" is `neighborhood_recall` with 15 neighbours, of 1000 sampled items;
         "trustworthiness_5k" is `trustworthiness` with 15 neighbours, of 5000 sampled items;
         "triplet" is `triplet_accuracy` with 200,000 triplets;
-        "knn_accuracy" is `knn_accuracy` with 10 neighbours. Smaller data are not sampled.
+        "knn_accuracy" is `knn_accuracy` with 10 neighbours if y has classes, and "knn_r2" is
+        `knn_r2` with 10 neighbours if it has numbers. Smaller data are not sampled.
 
     Examples
     --------
@@ -53,6 +52,7 @@ def quality_report(X, embedding, y=None, *, test=None, metric="euclidean", rando
         "trustworthiness_5k": trustworthiness(X, embedding, 15, sample=5000, **options),
         "triplet": triplet_accuracy(X, embedding, 200_000, **options),
     }
-    if y is not None:
-        report["knn_accuracy"] = knn_accuracy(embedding, y, 10, test=test)
-    return report
+    if y is None:
+        return report
+    score = knn_r2 if is_continuous(as_array(y)) else knn_accuracy
+    return report | {score.__name__: score(embedding, y, 10, test=test)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_consistent_length
 
 from skmde._linalg.frame import Unit
@@ -69,7 +70,7 @@ class GroupDistortion(NamedTuple):
     Parameters
     ----------
     groups : ndarray of shape (n_groups,)
-        The groups, in ascending order.
+        The groups, in ascending order; numbers of columns if the groups overlap.
     mean : ndarray of shape (n_groups, n_groups)
         Mean distortion of the pairs between two groups, symmetric; NaN where there is no pair.
     n_pairs : ndarray of shape (n_groups, n_groups)
@@ -92,13 +93,22 @@ def distortion_by_group(distortions, edges, groups):
         Distortion of each pair, for example from :meth:`skmde.MDE.distortions`.
     edges : array-like of int of shape (n_edges, 2)
         The pairs of items.
-    groups : array-like of shape (n_items,)
-        Group of each item, such as its class.
+    groups : array-like of shape (n_items,), or {array-like, sparse matrix} of shape \
+            (n_items, n_groups)
+        Group of each item, such as its class. For groups that overlap, a matrix of 0 and 1 that
+        says which items are in which groups, as
+        :class:`sklearn.preprocessing.MultiLabelBinarizer` makes it.
 
     Returns
     -------
     GroupDistortion
-        Groups, mean distortions and numbers of pairs.
+        Groups, mean distortions and numbers of pairs. A pair counts between all groups of its one
+        and all groups of its other item, once between any two groups.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not agree, an edge has no group, or a matrix has other entries.
 
     Examples
     --------
@@ -111,27 +121,81 @@ def distortion_by_group(distortions, edges, groups):
     >>> found.n_pairs
     array([[1, 2],
            [2, 0]])
+
+    All three items are in the first group, the last is in the second, too:
+
+    >>> distortion_by_group([1.0, 4.0, 6.0], edges, [[1, 0], [1, 0], [1, 1]]).n_pairs
+    array([[3, 2],
+           [2, 0]])
     """
     distortions = as_array(distortions).astype(np.float64)
-    edges, labels = as_array(edges), as_array(groups)
+    edges = as_array(edges)
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
         raise ValueError(
             f"edges must be pairs of item indices, integers of shape (n_edges, 2); got shape "
             f"{edges.shape} and dtype {edges.dtype}."
         )
+    if distortions.ndim != 1:
+        raise ValueError(
+            f"distortions must be one number for each edge; got shape {distortions.shape}."
+        )
     check_consistent_length(distortions, edges)
-    if edges.size and not (edges.min() >= 0 and edges.max() < len(labels)):
+    names, member = _memberships(groups)
+    if edges.size and not (edges.min() >= 0 and edges.max() < member.shape[0]):
         raise ValueError(
             f"edges has item indices from {edges.min()} to {edges.max()}, but groups has labels "
-            f"only for items from 0 to {len(labels) - 1}."
+            f"only for items from 0 to {member.shape[0] - 1}."
         )
-    names, codes = np.unique(labels, return_inverse=True)
     n_groups = len(names)
-    first, second = np.sort(codes[edges], axis=1).T
+    edge, first, second = _group_pairs(member, edges)
     cell, cells = first * n_groups + second, n_groups**2
     count = np.bincount(cell, minlength=cells).reshape(n_groups, n_groups)
-    total = np.bincount(cell, distortions, minlength=cells).reshape(n_groups, n_groups)
+    total = np.bincount(cell, distortions[edge], minlength=cells).reshape(n_groups, n_groups)
     # Pairs are counted on and above the diagonal; the matrices are symmetric.
     count, total = (np.triu(a) + np.triu(a, 1).T for a in (count, total))
     mean = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
     return GroupDistortion(names, mean, count)
+
+
+def _memberships(groups):
+    """Names of the groups, and a CSR matrix of 1 where an item is in a group."""
+    values = groups if issparse(groups) else as_array(groups)
+    if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1 and not issparse(groups)):
+        names, codes = np.unique(values.reshape(-1), return_inverse=True)
+        items = np.arange(len(codes) + 1)
+        member = csr_array((np.ones(len(codes)), codes, items), shape=(len(codes), len(names)))
+        return names, member
+    entries = values.data if issparse(values) else values
+    other = entries[(entries != 0) & (entries != 1)]
+    if values.ndim != 2 or other.size:
+        raise ValueError(
+            "groups must be one label for each item or, for groups that overlap, an indicator "
+            f"matrix of 0 and 1 of shape (n_items, n_groups); got shape {values.shape}"
+            + (f" with the entry {other[0]}." if other.size else ".")
+        )
+    member = csr_array(values)
+    member.eliminate_zeros()
+    return np.arange(member.shape[1]), member
+
+
+def _group_pairs(member, edges):
+    """All pairs of a group of the one item and a group of the other, once for each edge.
+
+    Returns
+    -------
+    edge, first, second : ndarrays of int of shape (n_pairs,)
+        Position of an edge, and two groups that it is between, in ascending order.
+    """
+    one, other = (member[items] for items in edges.T)
+    # Every group of the one item is repeated for each group of the other.
+    repeats = np.diff(other.indptr)
+    edge = np.repeat(np.arange(len(edges)), np.diff(one.indptr))
+    times = repeats[edge]
+    start = np.repeat(other.indptr[edge] - (np.cumsum(times) - times), times)
+    groups = np.stack(
+        [np.repeat(one.indices, times), other.indices[start + np.arange(times.sum())]]
+    )
+    edge, (first, second) = np.repeat(edge, times), np.sort(groups, axis=0).astype(np.int64)
+    n_groups = member.shape[1]
+    _, chosen = np.unique((edge * n_groups + first) * n_groups + second, return_index=True)
+    return edge[chosen], first[chosen], second[chosen]

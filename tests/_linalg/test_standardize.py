@@ -110,7 +110,7 @@ def test_standardize_completes_a_deficient_matrix_with_a_closest_point(kind, sha
     X = standardize(Z)
     _assert_standardized(X)
     assert torch.equal(X, standardize(Z))
-    # Monograph 6.1: the distance to the set depends on the singular values alone.
+    # Section 6.1.2 of the monograph: the distance depends on the singular values alone.
     Z = Z.double() - Z.double().mean(dim=0)
     _, sizes = _by_svd(Z)
     distance = (sizes - np.sqrt(len(Z))).square().sum().sqrt()

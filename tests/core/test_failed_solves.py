@@ -49,7 +49,7 @@ def test_attraction_alone_warns_of_the_collapse(penalty, factor):
         problem.embed(random_state=0)
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error:The embedding collapsed")
 def test_an_embedding_that_is_held_apart_does_not_warn_of_a_collapse():
     larger(constraint="standardized").embed(random_state=0)
     larger().embed(1e3 * np.random.default_rng(0).normal(size=(80, 2)))
@@ -71,3 +71,45 @@ def test_a_function_that_is_nan_is_an_error(constraint):
         with pytest.raises(ValueError, match=r"distortion is NaN.*Check that the distortion func"):
             problem.embed(random_state=0)
         assert problem.X is None
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1.0, 1e12])
+def test_running_out_of_iterations_warns_while_more_of_them_gain_much(factor, capfd):
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(60, 5))
+    i, j = np.triu_indices(60, 1)
+    delta = factor * np.linalg.norm(points[i] - points[j], axis=1)
+    problem = MDE(60, 2, None, "squared", deviations=delta)
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=3, while.*last iteration.*Increase"):
+        problem.embed(max_iter=3, random_state=0)
+    assert not problem.result.converged
+    reason = problem.result.reason
+    assert reason.startswith("max_iter=3 iterations were done; the residual norm, ")
+    assert reason.endswith(" of its unit, is above tol=1e-05")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("loss", ["absolute", "logistic", "squared"])
+def test_running_out_of_iterations_near_the_end_does_not_warn(loss):
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(60, 5))
+    i, j = np.triu_indices(60, 1)
+    delta = np.linalg.norm(points[i] - points[j], axis=1)
+    problem = MDE(60, 2, None, loss, deviations=delta)
+    problem.embed(points[:, :2], max_iter=200, tol=0.0)
+    assert problem.result.n_iter > 20
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_iterations_and_an_exact_embedding_do_not_warn():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(30, 2))
+    i, j = np.triu_indices(30, 1)
+    delta = np.linalg.norm(points[i] - points[j], axis=1)
+    problem = MDE(30, 2, None, "squared", deviations=delta)
+    problem.embed(random_state=0, max_iter=0)
+    # The distortion falls by orders of magnitude to the end, but is tiny.
+    problem.embed(points + 1e-3 * rng.normal(size=(30, 2)), max_iter=8, tol=0.0)
+    assert problem.result.n_iter == 8
+    assert problem.value < 1e-9

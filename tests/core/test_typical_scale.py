@@ -185,3 +185,17 @@ def test_a_common_factor_of_weights_and_repulsion_changes_nothing(kind, size):
         assert other.result.n_iter == plain.result.n_iter
         assert other.value / factor == pytest.approx(plain.value, rel=1e-6)
         np.testing.assert_allclose(other.X, plain.X, atol=1e-5)
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+def test_pairs_that_all_repel_have_the_unit_of_their_weights(factor):
+    # Without a pair that attracts, the steps of the rising repulsion need another unit.
+    def found(factor):
+        return solved(
+            ("log1p", "cauchy"),
+            weights=-factor * DELTA,
+            repulsion="all",
+            repulsive_weight=0.01 * factor,
+        )
+
+    assert_same(found(factor), found(1.0), factor)

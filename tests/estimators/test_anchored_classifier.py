@@ -110,16 +110,51 @@ def test_markers_of_labels_that_are_not_known(y, classes):
     np.testing.assert_allclose(classifier.label_distributions_, expected, atol=1e-12)
 
 
-def test_minus_one_beside_one_other_label_is_a_class():
-    y = np.where(TRUTH == 0, -1, 7)
-    with pytest.warns(UserWarning, match="y holds only -1 and 7, so both") as record:
+@pytest.mark.parametrize("dtype", [int, np.int8, float, object])
+def test_minus_one_beside_1_alone_is_a_class(dtype):
+    y = np.where(TRUTH == 0, -1, 1).astype(dtype)
+    with pytest.warns(UserWarning, match="y holds only -1 and 1, so both") as record:
         classifier = AnchoredClassifier().fit(X, y)
     assert record[0].filename == __file__
-    np.testing.assert_array_equal(classifier.classes_, [-1, 7])
+    np.testing.assert_array_equal(classifier.classes_, [-1, 1])
+
+
+@pytest.mark.parametrize("other", [7, 0, -5, 2.0, np.int8(3)])
+def test_minus_one_beside_any_other_number_marks_unknown_labels(other):
+    y = np.where(TRUTH == 0, -1, other)
+    with pytest.warns(UserWarning, match="y holds -1, which marks unknown labels, and ") as record:
+        classifier = AnchoredClassifier().fit(X, y)
+    assert record[0].filename == __file__
+    np.testing.assert_array_equal(classifier.classes_, [other])
     # another marker says what is meant
     y = y.astype(float)
     y[10:] = np.nan
-    np.testing.assert_array_equal(fit(y=y).classes_, [-1, 7])
+    np.testing.assert_array_equal(fit(y=y).classes_, [-1, other] if other > -1 else [other, -1])
+
+
+@pytest.mark.parametrize("dtype", [int, float, object])
+@pytest.mark.parametrize("others", [(-2, 0), (-2, -3), (-7, 1), (-2, 0, 1, 2)])
+def test_minus_one_beside_other_negative_labels_marks_unknown_labels(others, dtype):
+    y = np.asarray(others)[np.arange(200) % len(others)]
+    y[50:] = -1
+    y = y.astype(dtype)
+    with pytest.warns(UserWarning, match="and other negative labels, such as -[237]") as record:
+        classifier = AnchoredClassifier().fit(X, y)
+    assert len(record) == 1
+    np.testing.assert_array_equal(classifier.classes_, sorted(others))
+    peer = LabelSpreading(kernel="knn", n_neighbors=7).fit(X, y.astype(int))
+    np.testing.assert_array_equal(classifier.classes_, peer.classes_)
+    # None is another marker, so -1 is a class
+    with_none = y.astype(object)
+    with_none[60:] = None
+    assert -1 in fit(y=with_none).classes_
+
+
+@pytest.mark.parametrize("others", [(0, 1), (1, 2, 3), (3, 5)])
+def test_minus_one_beside_labels_from_0_on_needs_no_warning(others):
+    y = np.asarray(others)[np.arange(200) % len(others)]
+    y[50:] = -1
+    np.testing.assert_array_equal(fit(y=y).classes_, others)
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ def result(model, X, y, **params):
     """Coordinates or probabilities of the fitted rows, and of themselves as unseen rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "The solve ended at max_iter")  # as asked
         fitted = clone(model).set_params(**params).fit(X, y)
     if isinstance(fitted, AnchoredMDE):
         return fitted.embedding_, fitted.transform(X)

@@ -78,6 +78,7 @@ def fit(X, pair_weights=None, **params):
     """A seeded fit in which every warning is an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "The solve ended at max_iter")  # as asked
         estimator = PreserveDistances(**{"random_state": 0, **params})
         return estimator.fit(X, pair_weights=pair_weights)
 
@@ -568,7 +569,7 @@ def test_row_29_negative_and_asymmetric_distances(params):
             with pytest.warns(UserWarning, match=r"not symmetric.*average") as caught:
                 mean = PreserveDistances(metric=metric, random_state=0, max_iter=50, **params)
                 mean.fit(given)
-            assert len(caught) == 1
+            assert sum("symmetric" in str(warning.message) for warning in caught) == 1
             expected = fit(form(D60), metric=metric, max_iter=50, **params)
             np.testing.assert_allclose(mean.distances_, expected.distances_, rtol=1e-12)
             np.testing.assert_array_equal(mean.edges_, expected.edges_)

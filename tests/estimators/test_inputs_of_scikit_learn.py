@@ -95,6 +95,7 @@ def test_edge_attribute_of_a_networkx_graph_has_any_name():
     named = PreserveDistances(metric_params={"weight": "length"}, **how)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "The solve ended at max_iter")  # as asked
         np.testing.assert_array_equal(named.fit_transform(ring("length")), expected)
     with pytest.raises(ValueError, match=r"No edge .* attribute 'length'.* All edges have 'cost'"):
         named.fit(ring("cost"))

@@ -83,6 +83,16 @@ def test_lle_on_a_manifold_reaches_the_optimum_with_every_direct_solver():
         np.testing.assert_allclose(found.eigenvalues_, exact.eigenvalues_, rtol=1e-3)
 
 
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.filterwarnings("error")
+def test_lle_of_uniform_rows_converges_without_a_warning(seed):
+    X = np.random.default_rng(seed).random((190, 3))
+    found, exact = (QuadraticMDE(weights="lle", solver=s).fit(X) for s in ("auto", "dense"))
+    assert found.n_iter_ <= 10
+    np.testing.assert_allclose(found.eigenvalues_, exact.eigenvalues_, rtol=1e-8)
+    np.testing.assert_allclose(found.embedding_, exact.embedding_, atol=1e-6)
+
+
 def test_distortion_of_graphs_is_the_average_over_pairs(digits):
     rng = np.random.default_rng(1)
     W = rng.standard_normal((60, 60))
@@ -191,14 +201,55 @@ def test_principal_components_of_any_shape(shape, sparse):
     )
 
 
-def test_principal_components_of_many_features_without_a_matrix_of_them(monkeypatch):
+@pytest.mark.parametrize("shape", [(300, 60), (60, 300)])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_principal_components_without_a_matrix_of_samples_or_features(shape, sparse, monkeypatch):
     from skmde.estimators.spectral import principal
 
-    X = np.random.default_rng(4).standard_normal((300, 60)) * np.linspace(3, 1, 60)
-    expected = QuadraticMDE(2, weights="pca", tol=1e-10).fit_transform(X)
-    monkeypatch.setattr(principal, "_FEW_FEATURES", 10)
-    found = QuadraticMDE(2, weights="pca", tol=1e-10).fit_transform(X)
-    np.testing.assert_allclose(found, expected, atol=1e-7)
+    X = np.random.default_rng(4).standard_normal(shape) * np.linspace(3, 1, shape[1])
+    if sparse:
+        X = sp.csr_array(X)
+        monkeypatch.setattr(principal, "few_cells", lambda X: False)
+    expected = QuadraticMDE(2, weights="pca", tol=1e-10).fit(X)
+    monkeypatch.setattr(principal, "_FEW", 10)
+    found = QuadraticMDE(2, weights="pca", tol=1e-10).fit(X)
+    np.testing.assert_allclose(found.embedding_, expected.embedding_, atol=1e-7)
+    np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(200, 700), (700, 200)])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_an_iteration_does_not_read_the_rows(shape, sparse, monkeypatch):
+    from skmde.estimators.spectral import principal
+
+    reads = []
+
+    def apply(self, X, dtype, original=principal.Scaling.apply):
+        reads.append(X.shape)
+        return original(self, X, dtype)
+
+    X = np.random.default_rng(4).standard_normal(shape)
+    if sparse:
+        X = sp.csr_array(X)
+        monkeypatch.setattr(principal, "few_cells", lambda X: False)
+    monkeypatch.setattr(principal.Scaling, "apply", apply)
+    estimator = QuadraticMDE(2, weights="pca").fit(X)
+    rows_read = sum(n for n, _ in reads)
+    assert estimator.n_iter_ > 20
+    assert rows_read <= 5 * shape[0]
+
+
+def test_principal_components_of_large_float32_data_are_those_of_float64(monkeypatch):
+    from skmde.estimators.spectral import principal
+
+    monkeypatch.setattr(principal, "_LARGE", 1000)
+    for shape in ((80, 300), (300, 80)):
+        X = np.random.default_rng(5).standard_normal(shape) * np.linspace(3, 1, shape[1]) + 100
+        X = X.astype(np.float32)
+        expected = QuadraticMDE(2, weights="pca").fit(X.astype(np.float64))
+        found = QuadraticMDE(2, weights="pca").fit(X)
+        np.testing.assert_allclose(found.embedding_, expected.embedding_, atol=1e-4)
+        np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("weights", ["kernel_pca", "isomap"])

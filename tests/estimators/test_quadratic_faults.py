@@ -190,7 +190,7 @@ def test_unchecked_missing_values_do_not_end_the_process(X):
 def test_paths_between_parts():
     X = blobs([60, 40])
     with pytest.warns(UserWarning, match="2 connected components; every two are joined"):
-        joined = QuadraticMDE(weights="isomap", tol=1e-9).fit(X)
+        joined = QuadraticMDE(weights="isomap", n_neighbors=15, tol=1e-9).fit(X)
     with pytest.warns(UserWarning, match="connected components"):
         peer = Isomap(n_neighbors=15, eigen_solver="dense").fit_transform(X)
     scale = (joined.embedding_ * peer).sum(axis=0) / (joined.embedding_**2).sum(axis=0)

@@ -148,7 +148,7 @@ class OwnLoss(Loss):
 
 
 SHORT = [1e-30, 1e-20, 1e-12, 5e-8]
-# Curvatures have a floor of their own where they diverge.
+# ``test_curvature.py`` has the curvatures.
 SHORT_CASES = [*CASES, (OwnLoss(), lambda delta, d: (d - delta) ** 2 / (d + delta))]
 SHORT_CASES += [(CallableLoss(OwnLoss().value), SHORT_CASES[-1][1])]
 

@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import ortho_group
 from sklearn import manifold
-from sklearn.datasets import load_digits
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.datasets import load_diabetes, load_digits
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 
 from skmde import metrics
 
@@ -32,6 +32,7 @@ def _all_measures(X, embedding, y):
         "trustworthiness": metrics.trustworthiness(X, embedding, 5),
         "triplets": metrics.triplet_accuracy(X, embedding, 2000, random_state=0),
         "accuracy": metrics.knn_accuracy(embedding, y),
+        "r2": metrics.knn_r2(embedding, X[:, 0]),
     }
 
 
@@ -39,6 +40,7 @@ def test_a_perfect_embedding_scores_1():
     X = _normal(60, 3)
     measures = _all_measures(X, 7 * X @ ortho_group.rvs(3, random_state=0), X[:, 0] > 0)
     assert measures.pop("accuracy") > 0.8
+    assert 0.4 < measures.pop("r2") < 1
     assert set(measures.values()) == {1.0}
 
 
@@ -256,6 +258,50 @@ def test_knn_accuracy_of_a_sample_is_near_that_of_all(data):
     assert found == pytest.approx(metrics.knn_accuracy(X, y), abs=0.03)
 
 
+@pytest.mark.parametrize("n_targets", [None, 1, 3])
+def test_knn_r2_of_held_out_items_is_scikit_learns(n_targets):
+    X, y = load_diabetes(return_X_y=True)
+    if n_targets is not None:
+        y = np.column_stack([y, X[:, 0], -y])[:, :n_targets]
+    embedding = X[:, 2:5] + 1e-6 * _normal(len(X), 3)  # no two distances equal
+    test = np.zeros(len(y), dtype=bool)
+    test[::5] = True
+    regressor = KNeighborsRegressor(n_neighbors=10).fit(embedding[~test], y[~test])
+    expected = regressor.score(embedding[test], y[test])
+    assert metrics.knn_r2(embedding, y, test=test) == pytest.approx(expected)
+    assert metrics.knn_r2(embedding, y, test=np.flatnonzero(test)) == pytest.approx(expected)
+
+
+def test_knn_r2_leaves_out_the_item_itself():
+    embedding = [[0.0], [0.1], [5.0], [5.1]]
+    assert metrics.knn_r2(embedding, [1.5, 1.5, 0.5, 0.5], 1) == 1
+    # Each is predicted as the other side of the mean.
+    assert metrics.knn_r2(embedding, [1.5, 0.5, 1.5, 0.5], 1) == pytest.approx(-3)
+
+
+@pytest.mark.parametrize("scale", [1e-250, 1e250])
+@pytest.mark.parametrize("shift", [0, 1e6])
+def test_knn_r2_does_not_depend_on_the_unit_and_the_offset_of_y(scale, shift):
+    embedding = _normal(80, 2)
+    y = embedding[:, 0] ** 2 + _normal(80, 1, 1)[:, 0]
+    expected = metrics.knn_r2(embedding, y)
+    assert metrics.knn_r2(embedding, (y + shift) * scale) == pytest.approx(expected, rel=1e-8)
+
+
+def test_knn_r2_of_a_sample_is_near_that_of_all(data):
+    X, _, _ = data
+    y = X[:, 0] + 0.1 * _normal(150, 1, 1)[:, 0]
+    found = metrics.knn_r2(X, y, sample=100, random_state=0)
+    assert found == pytest.approx(metrics.knn_r2(X, y), abs=0.05)
+
+
+def test_knn_accuracy_reads_one_column_of_classes_and_whole_floats(data):
+    X, _, y = data
+    expected = metrics.knn_accuracy(X, y)
+    assert metrics.knn_accuracy(X, y[:, None]) == expected
+    assert metrics.knn_accuracy(X, y.astype(float)) == expected
+
+
 def test_measures_leave_the_global_random_state_alone(data):
     X, embedding, y = data
     before = np.random.get_state()[1].copy()
@@ -281,6 +327,16 @@ def test_measures_leave_the_global_random_state_alone(data):
         (lambda X, E: metrics.triplet_accuracy(X, E, 0), "n_triplets must be at least 1; got 0"),
         (lambda X, E: metrics.knn_accuracy(E, np.ones(9)), "inconsistent numbers of samples"),
         (lambda X, E: metrics.knn_accuracy(E, np.ones(10), 10), "from 1 to 9"),
+        (
+            lambda X, E: metrics.knn_accuracy(E, E[:, 0], 2),
+            r"y is continuous \(such as .*\); pass it to knn_r2, or classes here",
+        ),
+        (lambda X, E: metrics.knn_accuracy(E, np.full(10, np.nan), 2), "y contains NaN"),
+        (lambda X, E: metrics.knn_accuracy(E, np.ones((10, 2)), 2), r"shape \(10, 2\)"),
+        (lambda X, E: metrics.knn_r2(E, np.full(10, np.nan), 2), "y contains NaN"),
+        (lambda X, E: metrics.knn_r2(E, list("abababcdcd"), 2), "y must be numbers.* knn_accuracy"),
+        (lambda X, E: metrics.knn_r2(E, np.ones(9)), "inconsistent numbers of samples"),
+        (lambda X, E: metrics.knn_r2(E, E[:, 0], 2, test=[3]), "2 items or more; got 1"),
         (
             lambda X, E: metrics.knn_accuracy(E, np.ones(10), 6, test=np.arange(5)),
             "from 1 to 5, the number of training items",

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from scipy.sparse import csr_array
 
 from skmde import metrics
 
@@ -34,6 +35,16 @@ def test_report_holds_the_benchmarks_figures(data):
         "knn_accuracy": metrics.knn_accuracy(embedding, y, 10, test=test),
     }
     assert "knn_accuracy" not in metrics.quality_report(X, embedding)
+
+
+def test_report_predicts_a_continuous_target(data):
+    X, embedding, _ = data
+    test = np.arange(0, 150, 3)
+    report = metrics.quality_report(X, embedding, X[:, 0], test=test)
+    assert report["knn_r2"] == metrics.knn_r2(embedding, X[:, 0], 10, test=test)
+    assert "knn_accuracy" not in report
+    two = metrics.quality_report(X, embedding, X[:, :2])
+    assert two["knn_r2"] == metrics.knn_r2(embedding, X[:, :2], 10)
 
 
 def test_report_samples_large_data():
@@ -122,9 +133,63 @@ def test_group_distortions_are_means_over_pairs_of_groups(n_groups, n_edges, see
             np.testing.assert_allclose(found.mean[a, b], expected)
 
 
+@given(n_groups=st.integers(2, 5), n_edges=st.integers(0, 40), seed=st.integers(0, 99))
+def test_pairs_of_overlapping_groups_count_in_all_cells_of_both_items(n_groups, n_edges, seed):
+    rng = np.random.default_rng(seed)
+    member = rng.random((12, n_groups)) < 0.4
+    edges, distortions = rng.integers(12, size=(n_edges, 2)), rng.random(n_edges)
+    found = metrics.distortion_by_group(distortions, edges, member)
+    assert found.groups.tolist() == list(range(n_groups))
+    for a in range(n_groups):
+        for b in range(n_groups):
+            chosen = [
+                value
+                for value, (i, j) in zip(distortions, edges, strict=True)
+                if (member[i, a] and member[j, b]) or (member[i, b] and member[j, a])
+            ]
+            assert found.n_pairs[a, b] == len(chosen)
+            expected = np.mean(chosen) if chosen else np.nan
+            np.testing.assert_allclose(found.mean[a, b], expected)
+    for given_groups in (member.astype(int), member.astype(float), csr_array(member)):
+        again = metrics.distortion_by_group(distortions, edges, given_groups)
+        np.testing.assert_array_equal(again.mean, found.mean)
+
+
+def test_an_indicator_matrix_of_disjoint_groups_is_the_same_as_labels():
+    labels = np.array([0, 2, 1, 1, 0])
+    edges, distortions = np.array([[0, 1], [2, 3], [3, 0], [4, 0]]), [1.0, np.inf, np.nan, 2.0]
+    expected = metrics.distortion_by_group(distortions, edges, labels)
+    for groups in (labels[:, None], labels[:, None] == np.arange(3)):
+        found = metrics.distortion_by_group(distortions, edges, groups)
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (
+            [[0, 2], [1, 0], [0, 1]],
+            "indicator matrix of 0 and 1.* got shape .3, 2. with the entry 2",
+        ),
+        ([["a", "b"]] * 3, "indicator matrix of 0 and 1"),
+        (np.zeros((3, 2, 2)), r"shape \(3, 2, 2\)"),
+        ([[0.5, 0.5]] * 3, "indicator matrix of 0 and 1"),
+    ],
+)
+def test_groups_that_are_neither_labels_nor_indicators_are_refused(groups, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.distortion_by_group([1.0], [[0, 1]], groups)
+
+
 @pytest.mark.parametrize(
     ("distortions", "edges", "message"),
     [
+        (
+            [[1.0, 2.0]],
+            [[0, 1]],
+            r"distortions must be one number for each edge; got shape \(1, 2\)",
+        ),
         ([1.0], [[0, 3]], "from 0 to 3, but groups has labels only for items from 0 to 2"),
         ([1.0], [[-1, 0]], "from -1"),
         ([1.0], [[0.0, 1.0]], "integers of shape .* dtype float64"),

@@ -240,5 +240,10 @@ def loss_curvature(kind: int, a: Any, w: Any, d: Any, delta: Any, curvature: Any
         if kind == _FRACTIONAL or kind == _SOFT_FRACTIONAL:
             x = max(x, _FLOOR * target)
         r = x - target
-        c = loss_derivatives(kind, a, 1.0, target, x, r, np.sign(r))[2]
+        if kind == _POWER_LOSS and a < 2.0:
+            # Here, the floor of the residual follows a short target, as that of a divisor does.
+            short = max(min(target, 1.0), _TINY / _FLOOR) if target > 0.0 else 1.0
+            c = a * (a - 1.0) * max(abs(r), _FLOOR * short) ** (a - 2.0)
+        else:
+            c = loss_derivatives(kind, a, 1.0, target, x, r, np.sign(r))[2]
         curvature[k] = w[k] * c

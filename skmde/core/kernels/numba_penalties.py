@@ -65,7 +65,8 @@ def map_log1p_small(a: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
     for k in range(d.shape[0]):
         z = value[k] if d[k] > zero else zero
         value[k] = log1p(z)
-        slope[k] = a * (max(z, lowest) / (one + z)) / (D[k] * D[k])
+        z = max(z, lowest)
+        slope[k] = a * (z / (one + z)) / (D[k] * D[k])
 
 
 @jit(fastmath=CONTRACT)
@@ -77,7 +78,8 @@ def map_log1p_large(a: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
     for k in range(d.shape[0]):
         far, z = D[k] > one, slope[k] if d[k] > zero else zero
         value[k] = log1p(z) + (a * log(D[k]) if far else zero)
-        slope[k] = a * (one if far else max(z, lowest)) / (one + z) / D[k] / D[k]
+        z = z if far else max(z, lowest)
+        slope[k] = a * (one if far else z) / (one + z) / D[k] / D[k]
 
 
 @jit(fastmath=CONTRACT)

@@ -158,6 +158,15 @@ class AllPairs:
         arguments = self.given_weights, self.deviations, self.dtype, self.device
         return AllPairs(self.n_items, function, *arguments)
 
+    def pairs_at(self, positions: np.ndarray) -> np.ndarray:
+        """The pairs at some positions, shape (k, 2), int64."""
+        n = self.n_items
+        rows = np.arange(n)
+        before = rows * (2 * n - rows - 1) // 2
+        i = np.searchsorted(before, positions, side="right") - 1
+        # The last row has no pairs, and starts where the triangle ends.
+        return np.stack([i, positions - before[i] + i + 1], axis=1)
+
     def runs(self) -> list[Run]:
         """The pairs as runs, the input of backends."""
         return runs_of(self)

@@ -1,7 +1,7 @@
 """Protocols of an objective and of its terms.
 
 An objective is a real function of the embedding X. For an MDE problem it is the average distortion
-E(X) (monograph, section 2.3), possibly with further terms. A solver needs its value and its
+E(X) (monograph, section 2.2.2), possibly with further terms. A solver needs its value and its
 gradient, of X's shape. The objective fixes the units of both.
 """
 

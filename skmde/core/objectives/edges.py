@@ -121,6 +121,11 @@ class EdgeList:
             order=order,
         )
 
+    def pairs_at(self, positions: np.ndarray) -> np.ndarray:
+        """The stored pairs at some positions, shape (k, 2), int64."""
+        some = torch.from_numpy(positions).to(self.device)
+        return torch.stack([self.i[some], self.j[some]], dim=1).cpu().numpy().astype(np.int64)
+
     def to_callers_order(self, values: torch.Tensor) -> torch.Tensor:
         """Values of the stored edges, rearranged to the caller's order."""
         if self.order is None:

@@ -1,7 +1,7 @@
 """An objective as the sum of its terms.
 
 The value is the sum of the terms' values, the gradient the sum of their gradients. All terms have
-the same units. The usual single term is the average distortion (monograph, section 2.3).
+the same units. The usual single term is the average distortion (monograph, section 2.2.2).
 """
 
 from __future__ import annotations

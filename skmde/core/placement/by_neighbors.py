@@ -15,6 +15,7 @@ Lengths are in units of the embedding; numbers are float64.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ _FLOOR = 1e-10
 _LEASH = 100.0
 # Further starts under a barrier, by the number of components: it parts a line, and in more
 # dimensions a row finds a way around it.
-_FURTHER_RUNS = {1: 7, 2: 3}
+_FURTHER_RUNS = {1: 7, 2: 3, 3: 3}
 
 
 @jit()
@@ -50,35 +51,32 @@ def _drop_neighbors(neighbors: Any, weights: Any, slots: Any, out: Any) -> None:
                 out[r, slot] = 0.0
 
 
-def _best_start(objective: AnchoredDistortion, starts: Floats, size: float) -> Floats:
-    """The start of each row with the lowest value.
+def _best_start(
+    objective: AnchoredDistortion, starts: Floats, values: Floats, size: float
+) -> tuple[Floats, Floats]:
+    """The start of each row with the lowest value, and this value.
 
     A barrier may be infinite at all starts. Then points at increasing distances in a fixed
     direction are tried until the value is finite.
     """
-    n_starts, q, m = starts.shape
+    q, m = starts.shape[1:]
     rows = np.arange(q)
-    best = starts[0].copy()
-    least = np.full(q, np.inf)
+    lowest = values.argmin(axis=0)
+    best, least = starts[lowest, rows], values[lowest, rows]
     direction = 1.0 / (1.0 + 0.6180339887498949 * np.arange(m))
     direction /= np.sqrt(np.cumsum(direction**2)[-1])
     reach = 1e-3 * size
-    trial, attempt = starts[0], 0
-    while rows.size:
-        value = objective.values(np.ascontiguousarray(trial), rows)
+    while reach <= _LEASH / 2 * size:
+        rows = np.flatnonzero(~np.isfinite(least))
+        if not rows.size:
+            break
+        trial = starts[0][rows] + reach * direction
+        value = objective.values(trial, rows)
         better = value < least[rows]
         least[rows[better]] = value[better]
         best[rows[better]] = trial[better]
-        attempt += 1
-        if attempt < n_starts:
-            trial = starts[attempt]
-            continue
-        rows = np.flatnonzero(~np.isfinite(least))
-        if reach > _LEASH / 2 * size:
-            break
-        trial = starts[0][rows] + reach * direction
         reach *= 2.0
-    return best
+    return best, least
 
 
 def _place_chunk(
@@ -112,21 +110,24 @@ def _place_chunk(
     barred = repulsive is not None and is_barrier(repulsive)
     barred &= repulsion is not None or field is not None
     if barred and anchors.shape[1] == 1:
-        repelling = [anchors] if repulsion is None else [anchors, anchors[repulsion[0]]]
-        gaps = [starts_in_gaps(some[:, 0], starts[:, :, 0]) for some in repelling]
-        starts = np.concatenate([starts, *gaps])
-    start = _best_start(objective, starts, max(size, 1.0))
+        repelling = anchors if repulsion is None else anchors[repulsion[0]]
+        gaps = starts_in_gaps(repelling[:, 0], starts[:, :, 0])
+        starts = np.concatenate([starts, gaps])
+    values = values_at(objective, starts)
+    start, least = _best_start(objective, starts, values, max(size, 1.0))
+    # A gradient has the unit of the distortion, over that of lengths.
+    tols = tol / size * np.where(np.isfinite(least), np.abs(least), 0.0)
     radius, limit = np.maximum(spread, 1e-2 * size), _LEASH * max(size, 1.0)
-    options: dict[str, Any] = {"scale": size, "tol": tol, "max_iter": max_iter}
+    options: dict[str, Any] = {"scale": size, "tol": tols, "max_iter": max_iter}
     found = minimize_rows(objective, start, radius=radius, limit=limit, **options)
     if barred and anchors.shape[1] in _FURTHER_RUNS:
         options.update(radius=radius, limit=limit)
-        _improve_from_others(objective, starts, start, found, 1e-9 * size, options)
+        _improve_from_others(objective, starts, values, start, found, 1e-9 * size, options)
     if project is not None:
         found = best_within(
             objective,
             np.concatenate([found.X[None], starts]),
-            lambda X: project(X + center) - center,
+            project,
             size=size,
             radius=radius,
             limit=limit,
@@ -141,6 +142,7 @@ def _place_chunk(
 def _improve_from_others(
     objective: AnchoredDistortion,
     starts: Floats,
+    values: Floats,
     start: Floats,
     found: RowMinimum,
     apart: float,
@@ -148,11 +150,20 @@ def _improve_from_others(
 ) -> None:
     """Replace the minima that are higher than those from the next best starts."""
     rows = np.arange(len(start))
-    values = values_at(objective, starts)
     for _ in range(_FURTHER_RUNS[start.shape[1]]):
         values[np.square(starts - start).sum(axis=2) <= apart**2] = np.inf
         start = starts[values.argmin(axis=0), rows]
         found.improve(minimize_rows(objective, start, **options))
+
+
+def _unit(attractive: Penalty, size: float) -> float:
+    """A power of two near the size of the embedding; 1 if the penalty has a length of its own.
+
+    A penalty has a floor of distances, which must not depend on the unit of the embedding.
+    """
+    if attractive.degree is None or attractive.kernel_parameters() is None:
+        return 1.0
+    return float(2.0 ** round(math.log2(size)))
 
 
 def place_by_neighbors(
@@ -202,7 +213,7 @@ def place_by_neighbors(
         Maximum number of Newton steps of a row.
     tol : float, default=1e-10
         Tolerance: a row has converged when the norm of the gradient of its average distortion is
-        at most this.
+        at most this times the distortion of its start, divided by the radius of the embedding.
     chunk_size : int, default=1024
         Number of rows solved together. It has no influence on the result.
     n_threads : int, default=1
@@ -258,6 +269,14 @@ def place_by_neighbors(
     size = float(np.sqrt((anchors**2).sum(axis=1).max()))
     if not size > 0.0:
         size = 1.0
+    repels = field is not None or (repulsive is not None and bool(np.any(repulsive_weight)))
+    unit = 1.0 if repels else _unit(attractive, size)
+    anchors, size = anchors / unit, size / unit
+
+    def inside(points: Floats) -> Floats:
+        assert project is not None
+        nearest: Floats = (project(unit * points + center) - center) / unit
+        return nearest
 
     repulsion: tuple[Rows, Floats, Rows] | None = None
     if repulsive is not None and repulsive_indices is not None and np.any(repulsive_weight):
@@ -284,7 +303,7 @@ def place_by_neighbors(
             neighbors_repel,
             field,
             center,
-            project,
+            None if project is None else inside,
             max_iter,
             tol,
         )
@@ -299,5 +318,5 @@ def place_by_neighbors(
             "finite everywhere.",
             ConvergenceWarning,
         )
-    X += center
+    X = unit * X + center
     return X if project is None else project(X)

@@ -261,7 +261,7 @@ def _solve_subproblem(g: Any, H: Any, radius: float, s: Any, L: Any, z: Any) -> 
 
 
 @jit()
-def _propose(rows: Any, trial: Any, current: Any, radius: Any, tol: float, state: Any) -> Any:
+def _propose(rows: Any, trial: Any, current: Any, radius: Any, tol: Any, state: Any) -> Any:
     """Add a step to each row's point in ``trial``; return model decreases and step lengths.
 
     For rows that are stationary, ``state`` is set instead.
@@ -275,7 +275,7 @@ def _propose(rows: Any, trial: Any, current: Any, radius: Any, tol: float, state
     for b in range(B):
         r = rows[b]
         g, H = current.gradient[r], current.hessian[r]
-        if _norm(g) <= tol:
+        if _norm(g) <= tol[r]:
             largest = 0.0
             for i in range(m):
                 largest = max(largest, abs(H[i, i]))
@@ -354,7 +354,7 @@ def minimize_rows(
     radius: Floats,
     limit: float,
     scale: float = 1.0,
-    tol: float = 1e-10,
+    tol: float | Floats = 1e-10,
     max_iter: int = 100,
 ) -> RowMinimum:
     """Minimise the function of each row from its own start.
@@ -373,9 +373,10 @@ def minimize_rows(
     scale : float, default=1.0
         Size of the embedding. A row stops if its trust radius falls below 1e-13 times this, as
         happens at a kink.
-    tol : float, default=1e-10
+    tol : float or ndarray of shape (q,), default=1e-10
         A row stops if the norm of its gradient is at most this and its Hessian is positive
-        semidefinite.
+        semidefinite. It should follow the unit of the row's function: a row of tolerance 0 stops
+        where rounding errors hide its decrease.
     max_iter : int, default=100
         Maximum number of steps of a row.
 
@@ -401,6 +402,7 @@ def minimize_rows(
     """
     X = np.array(start, dtype=np.float64, order="C")
     radius = np.array(radius, dtype=np.float64)
+    tol = np.array(np.broadcast_to(tol, len(X)), dtype=np.float64)
     current = Expansion(*(np.array(part) for part in objective.expand(X, np.arange(len(X)))))
     finite = np.isfinite(current.value)
     finite &= np.isfinite(current.gradient).all(axis=1)

@@ -33,6 +33,8 @@ _MOST_ROTATIONS = 30
 _NEAR, _STEEP = 1e-6, 1e3  # a barrier has a larger force at this distance
 # Neighbours that are starts in the plane and in more dimensions: further ones seldom add a minimum.
 _MOST_NEIGHBORS = 15
+_MOST_GAPS = 130  # of a line, in which all rows start
+_PARTS = np.array([0.02, 0.1, 0.5, 0.9, 0.98])  # of a wide gap, where rows start
 
 
 @jit()
@@ -107,9 +109,12 @@ def is_barrier(penalty: Penalty) -> bool:
 
 
 def starts_in_gaps(repelling: Any, points: Any) -> Any:
-    """Middles of the gaps between repelling items of a line, around given points.
+    """Points of the gaps between repelling items of a line: of wide gaps, and around given points.
 
-    No step crosses an item that repels by a barrier, and there is a minimum in every gap.
+    No step crosses an item that repels by a barrier, and there is a minimum in every gap. It is
+    near the middle of a short gap, and may be near one end of a long gap, so several points of a
+    long gap are starts. Of many gaps, those are taken that are the widest of their cell of the
+    line: attraction changes little within a cell, so that the widest gap has the lowest minimum.
 
     Parameters
     ----------
@@ -120,15 +125,38 @@ def starts_in_gaps(repelling: Any, points: Any) -> Any:
 
     Returns
     -------
-    ndarray of shape (6 s, q, 1)
+    ndarray of shape (t, q, 1)
+        Five points of each gap if there are at most 130 of them; otherwise five points of at most
+        130 wide gaps, and the middles of the six gaps around each of the points.
     """
     places = np.unique(repelling)
     margin = 0.05 * (places[-1] - places[0]) or 1.0
     places = np.concatenate([places[:1] - margin, places, places[-1:] + margin])
-    gaps = np.searchsorted(places, points)[None] + np.arange(-2, 4)[:, None, None]
-    gaps = np.clip(gaps, 1, len(places) - 1)
-    middles = 0.5 * (places[gaps - 1] + places[gaps])
-    return middles.reshape(-1, points.shape[1], 1)
+    q, widths = points.shape[1], np.diff(places)
+    wide = _wide_gaps(places, widths)
+    within = (places[wide] + _PARTS[:, None] * widths[wide]).ravel()
+    starts = np.broadcast_to(within[:, None, None], (len(within), q, 1))
+    if len(wide) == len(widths):
+        return starts
+    near = np.searchsorted(places, points)[None] - 1 + np.arange(-2, 4)[:, None, None]
+    near = np.clip(near, 0, len(widths) - 1).reshape(-1, q)
+    middles = places[near] + 0.5 * widths[near]
+    return np.concatenate([starts, middles[:, :, None]])
+
+
+def _wide_gaps(places: Any, widths: Any) -> Any:
+    """The gaps that are the widest ones of their cells; all of them if they are few."""
+    if len(widths) <= _MOST_GAPS:
+        return np.arange(len(widths))
+    # Half of the cells are equally long, and half of them hold equally many gaps.
+    n_cells = _MOST_GAPS // 2
+    by_length = (places[:-1] - places[0]) * (n_cells / (places[-1] - places[0]))
+    by_rank = np.arange(len(widths)) * n_cells // len(widths)
+    widest = []
+    for cells in (by_length.astype(np.int64), by_rank):
+        order = np.lexsort((-widths, cells))
+        widest.append(order[np.flatnonzero(np.diff(cells[order], prepend=-1))])
+    return np.unique(np.concatenate(widest))
 
 
 @jit()

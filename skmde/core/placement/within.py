@@ -12,7 +12,8 @@ enough.
 
 References
 ----------
-Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), sections 2.4.2 and 6.1.
+Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), sections 2.4.2 (incremental
+embedding) and 6.1.2 (projection onto constraints).
 Barzilai and Borwein, Two-point step size gradient methods, IMA J. Numer. Anal. 8 (1988).
 """
 

@@ -26,12 +26,17 @@ from skmde.constraints import Constraint
 from skmde.core.objectives.base import Objective
 from skmde.core.solvers.progress import progress_bar
 from skmde.core.solvers.result import Callback, SolveResult, Status
+from skmde.core.solvers.scale import Scale
 from skmde.exceptions import ConvergenceWarning
 
 # Growth of the embedding, and relative decrease of the value, at which a solve without a minimum is
 # told from one that has not ended yet.
 _LARGE, _NOTICEABLE = 1e3, 1e-4
 _SHORT = 0.1  # length of a step that looks for kinks, in square roots of rounding errors
+# More iterations are worthwhile if the last tenth of them decreased the value by this part of it.
+# Smaller decreases promise less than about one percent. A value far below its unit is that of a
+# good embedding, and is not judged by itself.
+_WORTHWHILE, _GOOD = 1e-3, 1e-3
 _FIRST_STEPS = 2  # a solve that makes more iterations than this has not failed
 
 
@@ -42,6 +47,7 @@ class Solver(ABC):
     requires: ClassVar[tuple[str, ...]] = ("value_and_gradient",)
 
     max_iter: int
+    scale: Scale = Scale()  # the units of the objective
 
     @abstractmethod
     def minimize(
@@ -110,7 +116,8 @@ def solve(
     -----
     ConvergenceWarning
         If the solver could not decrease the average distortion, if the items move apart without
-        end, or if the starting point has no finite value or gradient.
+        end, if the starting point has no finite value or gradient, or if the solve ended at
+        `max_iter` while the average distortion still decreased noticeably.
     """
     solver.check(objective)
     with progress_bar(verbose, solver.max_iter) as bar:
@@ -124,6 +131,7 @@ def solve(
             "Check that the distortion function is finite for all distances, also for 0."
         )
     _warn_if_failed(objective, constraint, result)
+    _warn_if_unfinished(solver, result)
     return result
 
 
@@ -183,10 +191,27 @@ def _warn_if_failed(objective: Objective, constraint: Constraint, result: SolveR
         advice = (
             "Use less repulsion, or a repulsive penalty that grows less than the attractive one."
             if endless
-            else "Check the scale of the data and of the starting point."
+            else "Check that the distortion function has the right gradient, and whether a few "
+            "weights or distances differ from the others by many powers of ten."
         )
         warn(
             f"The solve stopped early: {result.reason} (iteration {result.n_iter}, average "
             f"distortion {result.value:.6g}, residual norm {result.residual_norm:.3g}). {advice}",
+            ConvergenceWarning,
+        )
+
+
+def _warn_if_unfinished(solver: Solver, result: SolveResult) -> None:
+    """Warn if more iterations are likely to gain more than about one percent."""
+    if result.status is not Status.MAX_ITER or result.n_iter == 0:
+        return
+    last = max(result.n_iter // 10, 1)
+    decrease = result.history.value[-1 - last] - result.value
+    if decrease > _WORTHWHILE * max(abs(result.value), _GOOD * solver.scale.value):
+        warn(
+            f"The solve ended at max_iter={solver.max_iter}, while the average distortion still "
+            f"decreased: from {result.value + decrease:.6g} to {result.value:.6g} in the last "
+            f"{'iteration' if last == 1 else f'{last} iterations'}. Increase max_iter, or give a "
+            "better starting point.",
             ConvergenceWarning,
         )

@@ -27,11 +27,20 @@ class InTurn(Solver):
         Number of iterations of all solvers together.
     snapshot_every : int, optional
         Keep a copy of every `snapshot_every`-th iterate in the history; None keeps none.
+    alone : Solver, optional
+        Takes the place of the last solver if the others make no step; None means the last one.
     """
 
     solvers: Sequence[Any]
     max_iter: int = 300
     snapshot_every: int | None = None
+    alone: Any = None
+
+    @property
+    def scale(self) -> Scale:  # type: ignore[override]
+        """The units of the objective, as the last solver has them."""
+        last: Scale = self.solvers[-1].scale
+        return last
 
     def check(self, objective: Objective) -> None:
         """Check the objective for all solvers."""
@@ -52,6 +61,8 @@ class InTurn(Solver):
             callbacks = [*callbacks, keep]
         for number, solver in enumerate(self.solvers):
             last = number == len(self.solvers) - 1
+            if last and done == 0 and self.alone is not None:
+                solver = self.alone
             limit = self.max_iter - done
             current = replace(solver, max_iter=limit if last else min(limit, solver.max_iter))
             later = [_counting_from(done, callback) for callback in callbacks]
@@ -61,7 +72,7 @@ class InTurn(Solver):
             X = result.X
             if result.status in (Status.STOPPED, Status.NOT_FINITE, Status.CONVERGED):
                 break
-        scale = getattr(current, "scale", Scale())
+        scale = current.scale
         reason = result.status.sentence(
             residual_norm=result.residual_norm / scale.gradient,
             tol=getattr(current, "tol", 0.0),

@@ -12,6 +12,12 @@ X is in the units of the embedding, E and G in those of the objective. `tol` has
 multiplied by the gradient's unit in a :class:`~skmde.core.solvers.scale.Scale`, which also gives
 the length of a first step along -G.
 
+Where some pairs are much stiffer than others, the solver works in variables Z with X = C Z, in
+which all are alike (``skmde/core/tight_groups.py``). G is then the gradient with respect to Z: C
+times the projected gradient. The quasi-Newton pairs are those of Z. Steps are projected onto the
+tangent space. The slope along a step is the same for both, since the projected gradient is in that
+space.
+
 The solver never raises for numerical reasons. It returns the best finite iterate, and the reason
 why it stopped. Each evaluation of E reads from the device once.
 """
@@ -27,7 +33,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from skmde._linalg.reductions import add_multiple, dot, shorten_rows
+from skmde._linalg.reductions import add_multiple, dot, quantile_of_lengths, shorten_rows
 from skmde.constraints import Constraint
 from skmde.core.objectives.base import Objective
 from skmde.core.solvers.base import Solver
@@ -42,8 +48,10 @@ from skmde.core.solvers.result import (
     asks_to_stop,
 )
 from skmde.core.solvers.scale import Scale
+from skmde.core.tight_groups import TightGroups
 
 _WINDOW = 10  # iterations over which a decrease is averaged
+_FEW = 0.1  # share of the items that may move farther than the usual step
 _FAR = 1e12  # growth of the norm of X beyond which the items diverge
 
 
@@ -53,7 +61,7 @@ class _Point:
 
     step: float
     X: torch.Tensor
-    G: torch.Tensor
+    G: torch.Tensor  # with respect to the variables
     value: float
     slope: float
     squared_norm: float
@@ -81,6 +89,9 @@ class LBFGS(Solver):
     max_step : float, optional
         Longest move of an item in one unit step, in the units of the embedding: rows of the search
         direction that are longer are shortened to it. None sets no limit.
+    usual_step : float, optional
+        Longest move of nine tenths of the items in an iteration, in the units of the embedding. The
+        whole step is shortened to it, so that its shape stays. None sets no limit.
     min_decrease : float
         Stop when the mean decrease of the value over the last 10 iterations is less than this
         fraction of its magnitude.
@@ -88,6 +99,8 @@ class LBFGS(Solver):
         Keep a copy of every `snapshot_every`-th iterate in the history; None keeps none.
     scale : Scale
         The units of the objective.
+    groups : TightGroups, optional
+        Gives the variables of the solver; None means the embedding itself.
     """
 
     tol: float = 1e-5
@@ -95,9 +108,11 @@ class LBFGS(Solver):
     memory_size: int = 10
     wolfe: WolfeConstants = field(default_factory=WolfeConstants)
     max_step: float | None = None
+    usual_step: float | None = None
     min_decrease: float = 0.0
     snapshot_every: int | None = None
     scale: Scale = field(default_factory=Scale)
+    groups: TightGroups | None = None
 
     def minimize(
         self,
@@ -107,7 +122,7 @@ class LBFGS(Solver):
         callbacks: Sequence[Callback] = (),
     ) -> SolveResult:
         memory_size = max(1, min(self.memory_size, self.max_iter))  # one pair a step at most
-        solve = _Solve(objective, constraint, memory_size, self.wolfe, self.max_step, X, self.scale)
+        solve = _Solve(self, objective, constraint, memory_size, X)
         tol = self.tol * self.scale.gradient
         point = solve.start(X)
         history = History()
@@ -178,19 +193,17 @@ class _Solve:
 
     def __init__(
         self,
+        settings: LBFGS,
         objective: Objective,
         constraint: Constraint,
         memory_size: int,
-        wolfe: WolfeConstants,
-        max_step: float | None,
         like: torch.Tensor,
-        scale: Scale,
     ) -> None:
-        self.scale = scale
+        self.scale, self.groups = settings.scale, settings.groups
         self.objective = objective
         self.constraint = constraint
-        self.wolfe = wolfe
-        self.max_step = max_step
+        self.wolfe = settings.wolfe
+        self.limits = settings.max_step, settings.usual_step
         self.pairs = CurvaturePairs(memory_size, like, objective.backend)
         self.noise = 4.0 * torch.finfo(like.dtype).eps
         self.size = 0.0  # Frobenius norm of the starting point
@@ -216,37 +229,54 @@ class _Solve:
             V, slope = self.pairs.direction(point.G, point.squared_norm)
             if len(self.pairs) == 0:
                 V, slope = self.scale.step * V, self.scale.step * slope
-            if self.max_step is not None:
-                V = self._shortened(point.X, V, self.max_step)
+            full = V
+            V, longest = self._limited(point.X, V)
+            if V is not full:
                 slope = self._read(dot(point.G, V))[0]
             if slope < 0:
-                found = self._search(point, V, slope)
+                found = self._search(point, V, slope, longest)
                 if found is not None:
                     return found
             if len(self.pairs) == 0:
                 return None
             self.pairs.clear()
 
-    def _shortened(self, X: torch.Tensor, V: torch.Tensor, longest: float) -> torch.Tensor:
-        """The direction with its long rows shortened, along the constraint set."""
-        V = shorten_rows(V, longest)
+    def _limited(self, X: torch.Tensor, V: torch.Tensor) -> tuple[torch.Tensor, float]:
+        """The direction within the limits of a move, and the longest step along it."""
+        max_step, usual_step = self.limits
+        longest = math.inf
+        if usual_step is not None:
+            length = quantile_of_lengths(V, 1 - _FEW)
+            longest = usual_step / length if length > 0 else math.inf
+            if longest < 1:
+                V, longest = longest * V, 1.0
+        if max_step is not None:
+            V = self._along(X, shorten_rows(V, max_step))
+        return V, longest
+
+    def _along(self, X: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
+        """The direction along the constraint set."""
         if self.constraint.needs_projection:
             return self.constraint.project_tangent(X, V).contiguous()
         # The set is flat, and steps are not projected.
         project = self.constraint.project
         return add_multiple(project(X + V).contiguous(), project(X).contiguous(), -1.0)
 
-    def _search(self, point: _Point, V: torch.Tensor, slope: float) -> _Point | None:
+    def _search(
+        self, point: _Point, V: torch.Tensor, slope: float, longest: float
+    ) -> _Point | None:
         start = _Point(0.0, point.X, point.G, point.value, slope, point.squared_norm)
         latest: list[_Point] = []
+        move = self._move(point.X, V)
 
         def evaluate(step: float) -> _Point:
-            trial = self._trial(point, V, step)
+            trial = self._trial(point, V, move, step)
             latest[:] = [trial]
             return trial
 
         noise = self.noise * max(abs(point.value), 1e-30 * self.scale.value)
-        outcome = strong_wolfe(evaluate, start, self._first_step(point), self.wolfe, noise)
+        step = self._first_step(point)
+        outcome = strong_wolfe(evaluate, start, step, self.wolfe, noise, longest)
         trial = outcome.trial
         if trial is None:
             return None
@@ -264,8 +294,18 @@ class _Solve:
             return 1.0
         return self.size / length
 
-    def _trial(self, point: _Point, V: torch.Tensor, step: float) -> _Point:
-        X = add_multiple(point.X, V, step)
+    def _move(self, X: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
+        """The step of the embedding for a step of the variables."""
+        if self.groups is None:
+            return V
+        move = self.groups.outside(V)
+        return self.constraint.project_tangent(X, move).contiguous()
+
+    def _variables(self, X: torch.Tensor) -> torch.Tensor:
+        return X if self.groups is None else self.groups.inside(X)
+
+    def _trial(self, point: _Point, V: torch.Tensor, move: torch.Tensor, step: float) -> _Point:
+        X = add_multiple(point.X, move, step)
         if self.constraint.needs_projection:
             X = self.constraint.project(X).contiguous()
         value, G = self._evaluate(X)
@@ -276,13 +316,14 @@ class _Solve:
     def _evaluate(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
         self.n_evaluations += 1
         value, gradient = self.objective.value_and_gradient(X)
-        return value, self.constraint.project_tangent(X, gradient).contiguous()
+        G = self.constraint.project_tangent(X, gradient).contiguous()
+        return value, G if self.groups is None else self.groups.outside(G)
 
     def _numbers_of(
         self, point: _Point, X: torch.Tensor, G: torch.Tensor, value: Any, V: torch.Tensor
     ) -> _Point:
         """A trial with its inner products, which are read from the device at once."""
-        dots = self.pairs.stage(X, point.X, G, point.G)
+        dots = self.pairs.stage(self._variables(X), self._variables(point.X), G, point.G)
         numbers = self._read(value, dot(G, V), dot(G, G), dots)
         table = np.asarray(numbers[3:]).reshape(-1, 2)
         return _Point(0.0, X, G, numbers[0], numbers[1], numbers[2], table)

@@ -63,7 +63,12 @@ class Outcome(Generic[T]):
 
 
 def strong_wolfe(
-    evaluate: Callable[[float], T], start: T, step: float, wolfe: WolfeConstants, noise: float
+    evaluate: Callable[[float], T],
+    start: T,
+    step: float,
+    wolfe: WolfeConstants,
+    noise: float,
+    longest: float = math.inf,
 ) -> Outcome[T]:
     """Search along a line for a step that meets the Wolfe conditions.
 
@@ -79,6 +84,8 @@ def strong_wolfe(
         Constants.
     noise : float
         Rounding error of a value. A smaller decrease cannot be distinguished from no decrease.
+    longest : float
+        Longest step, at least `step`. A trial there needs a sufficient decrease alone.
 
     Returns
     -------
@@ -111,8 +118,10 @@ def strong_wolfe(
         if high is None:
             if too_long or trial.value > low.value or trial.slope >= 0:
                 low, high = _bracket(low, trial, too_long)
+            elif trial.step >= longest:
+                return Outcome(trial, n)
             else:
-                step = _extrapolate(low, trial, max_growth)
+                step = min(_extrapolate(low, trial, max_growth), longest)
                 low = trial
                 continue
         elif too_long or trial.value >= low.value:

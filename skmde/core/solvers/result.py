@@ -1,6 +1,6 @@
 """The result of a solve, the reason why it ended, and the state that callbacks receive.
 
-The *value* is the average distortion E(X) (monograph, section 2.3). The *residual norm* is
+The *value* is the average distortion E(X) (monograph, section 2.2.2). The *residual norm* is
 ||G||_F for the projected gradient G (monograph, chapter 5). A solver reports both in the units of
 its objective; `callbacks_in_units` converts them.
 """
@@ -19,7 +19,10 @@ class Status(Enum):
     """Why a solve ended. Each value is a sentence with placeholders for numbers."""
 
     CONVERGED = "the residual norm, {residual_norm:.3g} of its unit, is at most tol={tol:g}"
-    MAX_ITER = "max_iter={max_iter} iterations were done"
+    MAX_ITER = (
+        "max_iter={max_iter} iterations were done; the residual norm, {residual_norm:.3g} of its "
+        "unit, is above tol={tol:g}"
+    )
     STOPPED = "a callback returned True"
     SETTLED = "the last iterations hardly decreased the average distortion"
     NO_DESCENT = "no step along the search direction decreases the average distortion"

@@ -10,12 +10,13 @@ from sklearn.utils import check_random_state
 from skmde._utils.sklearn_compat import check_array, validate_data
 from skmde._utils.validation import check_magnitude, check_not_masked
 from skmde.estimators.base.atomic import AtomicFitMixin
+from skmde.estimators.base.nested_parameters import NestedParametersMixin
 from skmde.preprocessing.graphs.adjacency import as_adjacency, is_networkx
 from skmde.preprocessing.neighbors.metrics.fitted import skips_missing
 from skmde.preprocessing.neighbors.metrics.parameters import refuse_parameters
 
 
-class InputMixin(AtomicFitMixin):
+class InputMixin(NestedParametersMixin, AtomicFitMixin):
     """Input checks of estimators with a parameter `metric`; not for direct use."""
 
     # values of `metric` for which X is square: one row and one column for each sample

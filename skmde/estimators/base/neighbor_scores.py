@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from skmde._utils.device import cpu_by_default
 from skmde._utils.sklearn_compat import check_is_fitted
@@ -84,6 +83,9 @@ class NeighborScoresMixin(InputMixin):
         score : float
             Between 0 and 1.
         """
+        # Imported here because it loads a tenth of scikit-learn, which a fit does not need.
+        from sklearn.neighbors import NearestNeighbors
+
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)

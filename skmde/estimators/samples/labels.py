@@ -1,4 +1,10 @@
-"""Class labels, some of which may be unknown."""
+"""Class labels, some of which may be unknown.
+
+As for scikit-learn's semi-supervised classifiers, -1 marks an unknown label, whatever the other
+labels are. None and NaN mark one, too, and say that -1 is a class. Without them, -1 beside 1 alone
+is a class: that is how scikit-learn's checks encode two classes, and classifiers of two classes
+elsewhere. Where -1 may be meant otherwise, a warning says how it was read.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +26,7 @@ def known_labels(y, n_samples, classes=None):
     ----------
     y : array-like of shape (n_samples,)
         Labels; -1, None or NaN for an unknown label. But -1 is a class if y also holds None or NaN,
-        or if all other entries are the same number.
+        or if all other entries are 1.
     n_samples : int
     classes : ndarray of shape (n_classes,), default=None
         The classes, if they are known already. Then -1 is a class if and only if it is one of them,
@@ -36,6 +42,12 @@ def known_labels(y, n_samples, classes=None):
     ------
     ValueError
         If y does not hold labels, or no label is known.
+
+    Warns
+    -----
+    UserWarning
+        If -1 may be meant otherwise: beside 1 alone, beside one other number, and beside further
+        negative numbers.
     """
     y = column_or_1d(target_array(y), warn=True)
     if len(y) != n_samples:
@@ -72,14 +84,26 @@ def _minus_one_is_a_class(others, classes):
     """Whether -1 is a class, given the other labels, or all classes if they are known."""
     if classes is not None:
         return any(not isinstance(name, str) and name == -1 for name in classes.tolist())
-    others = list(dict.fromkeys(others.tolist()))
-    if len(others) != 1 or isinstance(others[0], str):
+    numbers = list(dict.fromkeys(others.tolist()))
+    if not numbers or any(
+        isinstance(n, bool) or not isinstance(n, Real | Decimal) for n in numbers
+    ):
         return False
-    warn(
-        f"y holds only -1 and {others[0]!r}, so both are treated as classes. Use NaN or None for "
-        "unknown labels.",
-    )
-    return True
+    if numbers == [1]:
+        warn(
+            "y holds only -1 and 1, so both are treated as classes. If -1 marks unknown labels, "
+            "use NaN or None instead.",
+        )
+        return True
+    beside = f"one other label, {numbers[0]!r}" if len(numbers) == 1 else None
+    if min(numbers) < 0:
+        beside = f"other negative labels, such as {min(numbers)!r}"
+    if beside is not None:
+        warn(
+            f"y holds -1, which marks unknown labels, and {beside}. If -1 is a class, give it "
+            "another number, or mark the unknown labels by NaN or None.",
+        )
+    return False
 
 
 def _of_one_type(labels):

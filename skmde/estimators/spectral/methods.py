@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skmde.estimators.pairs.neighbors import many_neighbors
 from skmde.estimators.spectral.gram import (
     AllPaths,
     DistanceProblem,
@@ -23,8 +24,6 @@ from skmde.estimators.spectral.locally_linear import LocallyLinearProblem
 from skmde.estimators.spectral.principal import PrincipalProblem
 from skmde.estimators.spectral.unfolding import UnfoldingProblem, import_cvxpy
 from skmde.preprocessing.neighbors.tables import NeighborTables
-
-_N_NEIGHBORS = 15
 
 
 class Method(NamedTuple):
@@ -106,7 +105,7 @@ def _search(X, parameters):
     n_neighbors = parameters.n_neighbors
     stored = parameters._is_precomputed() and not isinstance(X, np.ndarray)
     if n_neighbors is None and not stored:
-        n_neighbors = _N_NEIGHBORS
+        n_neighbors = many_neighbors(X.shape[0])
     return {
         "n_neighbors": n_neighbors,
         "metric": parameters.metric,

@@ -2,7 +2,8 @@
 
 For centred rows Y, L = -Y Y^T has the eigenvalues of -Y^T Y, and its unit eigenvectors are
 Y v / sigma for the unit eigenvectors v of Y^T Y. The iteration runs on vectors of samples or of
-features, whichever are fewer. It multiplies by Y and Y^T, or by Y^T Y if there are few features.
+features, whichever are fewer. If they are few, it multiplies by the Gram matrix Y Y^T or Y^T Y,
+which is smaller than the data and takes one pass over them. Else each step multiplies by Y and Y^T.
 The projection y^T v sqrt(n) / sigma places an unseen row y: it is scikit-learn's whitened
 projection up to the factor sqrt(n / (n - 1)).
 
@@ -22,7 +23,7 @@ from skmde.core.spectral.spectrum import QuadraticForm
 from skmde.estimators.spectral.laplacian import QuadraticProblem
 from skmde.preprocessing.neighbors.index import few_cells
 
-_FEW_FEATURES = 4096  # Y^T Y is stored up to this number of features
+_FEW = 4096  # samples or features; up to here, the smaller of Y Y^T and Y^T Y is stored
 _BLOCK_ROWS = 4096
 _PROJECTED_ROWS = 256  # rows of a block, which fits in the cache
 _LARGE = 1 << 32  # multiplications; beyond, products of float32 data are in float32
@@ -41,7 +42,8 @@ class PrincipalProblem(QuadraticProblem):
     def __init__(self, X, n_jobs):
         self.n_items, self._d = X.shape
         self.n_pairs = self.n_items * (self.n_items - 1) // 2
-        large = self.n_items * self._d**2 > _LARGE
+        size = min(X.shape)
+        large = max(X.shape) * size**2 > _LARGE
         self._dtype = np.float32 if X.dtype == np.float32 and large else np.float64
         self._dense = not sp.issparse(X) or few_cells(X)
         self._X = X = self._rows(X)
@@ -49,21 +51,19 @@ class PrincipalProblem(QuadraticProblem):
         self._n_jobs = n_jobs
         n_threads = count_threads(n_jobs)
         self._by_samples = self.n_items < self._d
-        size = self.n_items if self._by_samples else self._d
         self.component_eigenvectors = np.empty((0, size))
         null = np.empty((0, size))
-        if self._d <= min(self.n_items, _FEW_FEATURES):
-            C, self._mean = self._covariance()
+        if size <= _FEW:
+            C = self._products_of_samples() if self._by_samples else self._products_of_features()
             space, bound = Space(size, n_threads), float(np.trace(C))
             squares = bound + self.n_items * float(self._mean @ self._mean)
             apply = lambda V: -space.products(V, C)  # noqa: E731
         else:
             self._mean, bound = self._mean_and_squares()
             squares = bound
-            apply = self._feature_product
+            apply = self._sample_product if self._by_samples else self._feature_product
         if self._by_samples:
             null = np.full((1, size), 1 / np.sqrt(size))
-            apply = self._sample_product
         # sparse rows are not centred, so rounding errors are relative to their uncentred squares
         self.rounding = _ROUNDING[self._dtype] * (bound if self._dense else squares)
         self.squared_unit = self._scaling.unit**2
@@ -88,8 +88,8 @@ class PrincipalProblem(QuadraticProblem):
             size += float(Y.multiply(Y).sum() if sp.issparse(Y) else np.einsum("ij,ij->", Y, Y))
         return total / self.n_items, size
 
-    def _covariance(self):
-        """Y^T Y for centred rows, and the mean row, in one pass.
+    def _products_of_features(self):
+        """Y^T Y for centred rows, in one pass that also finds their mean.
 
         The mean of the first block is subtracted from the rows, so that the correction is small.
         """
@@ -105,7 +105,24 @@ class PrincipalProblem(QuadraticProblem):
                 C += Y.T @ Y
                 total += Y.sum(axis=0, dtype=np.float64)
         rest = total / self.n_items
-        return C - self.n_items * np.outer(rest, rest), about + rest
+        self._mean = about + rest
+        return C - self.n_items * np.outer(rest, rest)
+
+    def _products_of_samples(self):
+        """Y Y^T for centred rows, which are one block."""
+        self._mean, _ = self._mean_and_squares()
+        if sp.issparse(self._X):
+            (Y,) = self._blocks()
+            K = (Y @ Y.T).toarray()
+        else:
+            (Y,) = self._blocks_less(self._mean.astype(self._dtype))
+            K = (Y @ Y.T).astype(np.float64)
+        # the mean was rounded; K is exactly centred
+        means = K.mean(axis=0)
+        K -= means
+        K -= means[:, None]
+        K += means.mean()
+        return K
 
     def _blocks_less(self, about):
         """Blocks of rows minus the row `about`, in the dtype of products."""

@@ -37,8 +37,9 @@ def named_start(init, X, source, pairs, n_components, rng, n_threads):
         return scaled_to_distances(rng.standard_normal((source.n_items, n_components)), pairs)
     if init == "pca" or source.is_euclidean:  # then classical scaling is PCA
         start = principal_scores(X, n_components, rng)
-    else:
-        start = landmark_start(source, pairs.labels, n_components, rng, n_threads)
+        flat = 1e-6 if X.dtype == np.float32 else 1e-12  # what may be rounding error
+        return scaled_to_distances(fill_constant_columns(start, rng, flat), pairs)
+    start = landmark_start(source, pairs.labels, n_components, rng, n_threads)
     return scaled_to_distances(fill_constant_columns(start, rng), pairs)
 
 
@@ -76,12 +77,13 @@ def landmark_start(source, labels, n_components, rng, n_threads):
     return X if labels is None else pack_components(X, labels, rescale=False)
 
 
-def fill_constant_columns(X, rng):
+def fill_constant_columns(X, rng, rounding=1e-6):
     """Fill constant columns with noise of a thousandth of the embedding's scale.
 
-    A constant column would stay constant, because its gradient is zero.
+    A constant column would stay constant, because its gradient is zero. `rounding` is the width of
+    such a column, relative to the widest one.
     """
-    flat = np.ptp(X, axis=0) <= 1e-6 * np.ptp(X, axis=0).max(initial=0.0)
+    flat = np.ptp(X, axis=0) <= rounding * np.ptp(X, axis=0).max(initial=0.0)
     size = np.sqrt(np.mean(X**2))
     X[:, flat] = 1e-3 * size * rng.standard_normal((len(X), int(flat.sum())))
     return X

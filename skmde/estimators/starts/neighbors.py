@@ -130,7 +130,7 @@ def quadratic_start(graph, n_components, n_threads):
 
     References
     ----------
-    Monograph, chapter 3 (quadratic MDE problems) and section 6.1 (starting points).
+    Monograph, chapter 3 (quadratic problems) and section 6.1.3 (initial iterate).
     """
     n_parts, labels = connected_components(graph)
     if n_parts == 1:
@@ -221,7 +221,7 @@ def isomap_start(lengths, n_components, n_threads):
     References
     ----------
     V. de Silva, J. Tenenbaum, *Global versus local methods in nonlinear dimensionality reduction*,
-    2002. Monograph, section 3.2.
+    2002. Monograph, section 3.2 (historical examples).
     """
     n_parts, labels = connected_components(lengths)
     X = np.zeros((lengths.shape[0], n_components))

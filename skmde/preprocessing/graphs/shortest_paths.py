@@ -113,7 +113,7 @@ def shortest_paths(
 
     References
     ----------
-    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.2.
+    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.2 (graph distance).
 
     Then et al., The more the merrier: efficient multi-source graph traversal, VLDB 2014.
 

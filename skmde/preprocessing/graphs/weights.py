@@ -1,7 +1,7 @@
 """From neighbours tables to the weighted graph of the attractive edges.
 
 A graph is a symmetric ``csr_array`` of shape (n, n), float32, with sorted indices and no
-diagonal. Two rules give an edge its weight (monograph, section 4.2):
+diagonal. Two rules give an edge its weight (monograph, section 4.3.1):
 
     mutual      2 if each of the two items is a neighbour of the other, 1 if only one is
     gaussian    exp(-(delta / sigma)^2), where delta is the distance of the two items
@@ -47,7 +47,8 @@ def neighbor_graph(indices, distances, *, rule="mutual", sigma=None, threshold=N
 
     References
     ----------
-    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.2.
+    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.1 (choosing
+    weights).
 
     Examples
     --------

@@ -10,8 +10,10 @@ import scipy.sparse as sp
 from skmde._utils.random import private_generator
 from skmde._utils.sklearn_compat import check_array
 from skmde.preprocessing.neighbors.backends.faiss import is_installed
+from skmde.preprocessing.neighbors.backends.sparse import has_sparse_form
 from skmde.preprocessing.neighbors.backends.table import SEARCHES, SearchOptions
 from skmde.preprocessing.neighbors.directions import SearchWithZeroRows
+from skmde.preprocessing.neighbors.metrics.counts import is_counted
 from skmde.preprocessing.neighbors.metrics.fitted import (
     FittedMetric,
     largest_distance,
@@ -20,6 +22,7 @@ from skmde.preprocessing.neighbors.metrics.fitted import (
 from skmde.preprocessing.neighbors.metrics.names import (
     agrees_with_pynndescent,
     check_metric,
+    euclidean_form,
     is_angular,
     known_to_sklearn,
 )
@@ -29,17 +32,27 @@ from skmde.preprocessing.neighbors.spaces import AngularSpace, MetricSpace, Vect
 
 __all__ = ["ALGORITHMS", "NeighborIndex", "check_rows"]
 
-ALGORITHMS = ("auto", *SEARCHES)
+ALGORITHMS = ("auto", *(name for name, kind in SEARCHES.items() if kind.is_public))
 
 # Limits on pairs times features up to which "auto" compares all pairs. On two cores:
 _CHEAP_EUCLIDEAN = 4e10  # the compiled loop takes a second or two
 _AS_SLOW_AS_COMPILING = 4e11  # it takes half a minute, as long as pynndescent's compilation
 _CHEAP_OTHER = 2e10  # scikit-learn's distances take about half a minute
+# Limit on the nanoseconds of comparing all pairs by products, as long as pynndescent compiles. Each
+# pair takes some, and each feature that two sparse rows share, or that two dense rows have.
+_CHEAP_PRODUCTS = 3e10
+_NS_EUCLIDEAN = (5.0, 1.0, 0.3)
+_NS_COUNTED = (40.0, 8.0, 0.1)
+# From this number of pairs on, a tree is faster, for few features.
+_MANY_FOR_TREE = 1e6
 # Limit on pairs if scikit-learn calls a Python function for each pair.
 _CHEAP_CALLABLE = 5e6
 
-# Sparse data with at most this many cells, zeros included, are searched as dense data.
+# Sparse data with at most this many cells, zeros included, may be searched as dense data.
 _SMALL_DENSE = 1 << 25
+# Comparing two sparse rows takes about 10 ns, and two dense ones 0.3 ns for each feature. With so
+# many features, so few pairs and so small a share of nonzero cells, rows stay sparse.
+_MANY_FEATURES, _FEW_PAIRS, _MOSTLY_ZERO = 256, 1e8, 0.05
 
 
 def check_rows(X, metric="euclidean"):
@@ -49,8 +62,19 @@ def check_rows(X, metric="euclidean"):
 
 
 def few_cells(X):
-    """Whether a sparse matrix is so small that searching it as a dense array is faster."""
+    """Whether a sparse matrix is so small that it may be made dense."""
     return X.shape[0] * X.shape[1] <= _SMALL_DENSE
+
+
+def stays_sparse(X, metric, metric_params):
+    """Whether comparing all pairs of sparse rows is faster than that of dense ones."""
+    n, d = X.shape
+    return (
+        d >= _MANY_FEATURES
+        and X.nnz <= _MOSTLY_ZERO * n * d
+        and n * n <= _FEW_PAIRS
+        and bool(euclidean_form(metric, metric_params) or has_sparse_form(metric, metric_params))
+    )
 
 
 def as_searched(X, dense):
@@ -58,6 +82,17 @@ def as_searched(X, dense):
     if dense:
         return X.toarray() if sp.issparse(X) else X
     return X if sp.issparse(X) else sp.csr_array(X)
+
+
+def _products_are_cheap(X, per_pair, per_shared, per_feature):
+    """Whether comparing all pairs of rows by products takes less time than pynndescent."""
+    n, d = X.shape
+    if sp.issparse(X):
+        owners = np.bincount(X.indices, minlength=d).astype(np.float64)
+        rest = per_shared * (owners @ owners)
+    else:
+        rest = per_feature * n * n * d
+    return per_pair * n * n + rest <= _CHEAP_PRODUCTS
 
 
 class NeighborIndex:
@@ -89,7 +124,7 @@ class NeighborIndex:
     Attributes
     ----------
     algorithm_ : str
-        The chosen algorithm.
+        The chosen algorithm; "ball_tree" is one that only "auto" chooses.
     n_samples_ : int
         Number of training rows.
 
@@ -113,9 +148,8 @@ class NeighborIndex:
         n_jobs=None,
         device=None,
     ):
-        known = ("auto", *SEARCHES)
-        if algorithm not in known:
-            raise ValueError(f"algorithm must be one of {known}, got {algorithm!r}.")
+        if algorithm not in ALGORITHMS:
+            raise ValueError(f"algorithm must be one of {ALGORITHMS}, got {algorithm!r}.")
         self.metric = metric
         self.metric_params = metric_params
         self.algorithm = algorithm
@@ -138,7 +172,7 @@ class NeighborIndex:
         check_metric(self.metric)
         X = check_rows(X, self.metric)
         self.n_samples_, self.n_features_ = X.shape
-        self._dense = not sp.issparse(X) or few_cells(X)
+        self._dense = not sp.issparse(X) or self._is_made_dense(X)
         X = self._as_rows(X)
         self._metric = FittedMetric(self.metric, self.metric_params, X)
         X = self._metric.rows(X)
@@ -223,6 +257,12 @@ class NeighborIndex:
         """Whether the training rows determine parameters of the metric."""
         return self._metric.depends_on_rows
 
+    def _is_made_dense(self, X):
+        """Whether sparse training rows are searched as a dense array."""
+        compares_all = self.algorithm in ("auto", "exact")
+        stays = compares_all and stays_sparse(X, self.metric, self.metric_params)
+        return few_cells(X) and not stays
+
     def _as_rows(self, X):
         """`X`, dense or sparse as the training rows are searched."""
         return as_searched(X, self._dense)
@@ -257,15 +297,29 @@ class NeighborIndex:
             if is_installed():
                 return "faiss"
             return "exact" if work <= _AS_SLOW_AS_COMPILING else "pynndescent"
-        width = X.nnz / n if sparse else d
-        limit = _CHEAP_OTHER / max(width, 16)
-        if callable(metric) or not (euclidean or known_to_sklearn(metric)):
-            limit = _CHEAP_CALLABLE
-        if n * n <= limit:
-            return "exact"
-        if not euclidean and not agrees_with_pynndescent(metric, self._metric.params, sparse):
+        if euclidean:
+            return "exact" if _products_are_cheap(X, *_NS_EUCLIDEAN) else "pynndescent"
+        if not sparse and n * n >= _MANY_FOR_TREE and self._has_tree(X):
+            return "ball_tree"
+        if is_counted(metric, self._metric.params):
+            cheap = _products_are_cheap(X, *_NS_COUNTED)
+        elif callable(metric) or not known_to_sklearn(metric):
+            cheap = n * n <= _CHEAP_CALLABLE
+        else:
+            cheap = n * n * max(X.nnz / n if sparse else d, 16) <= _CHEAP_OTHER
+        if cheap or not agrees_with_pynndescent(metric, self._metric.params, sparse):
             return "exact"
         return "pynndescent"
+
+    def _has_tree(self, X):
+        """Whether a tree finds the same neighbours as comparing all pairs."""
+        # Imported here because few searches need it.
+        from skmde.preprocessing.neighbors.backends.trees import obeys_triangles, suits_tree
+
+        metric, params = self._metric.name, self._metric.params
+        if not suits_tree(X, metric, params):
+            return False
+        return not callable(metric) or obeys_triangles(X.astype(np.float64), metric, params)
 
     def _device(self):
         if self.device is None:

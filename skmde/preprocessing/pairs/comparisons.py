@@ -55,7 +55,7 @@ def neighbors_at_distance_two(graph, weight=0.5):
 
     References
     ----------
-    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.3.
+    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.3 (other methods).
 
     Examples
     --------
@@ -118,7 +118,7 @@ def deviations_from_rankings(ranks, edges=None, *, function=None):
 
     References
     ----------
-    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.3.
+    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.3 (other methods).
 
     Examples
     --------
@@ -187,7 +187,7 @@ def weights_from_triplets(triplets, n_items):
 
     References
     ----------
-    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.3.
+    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.3 (other methods).
 
     Examples
     --------

@@ -61,7 +61,7 @@ def pair_distances(
 
     References
     ----------
-    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.1.2 (losses).
+    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.2 (losses).
 
     Examples
     --------

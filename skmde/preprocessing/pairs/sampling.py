@@ -157,7 +157,8 @@ def sample_dissimilar(n_items, n_pairs, excluded_edges, random_state=None):
 
     References
     ----------
-    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.2.
+    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.1 (choosing
+    dissimilar items).
 
     Examples
     --------

@@ -194,8 +194,8 @@ def test_curvature_equals_that_of_the_torch_function(function, dtype):
     steep = max(1.0, *function.kernel_parameters()[1:])
     lost = 1e4 * float(info.tiny) * (steep / np.clip(d, kinds.D_FLOOR, 1)) ** 2
     allowed = spread + 1000 * eps * np.abs(want) + lost + tail_rounding(function, d, delta, w)
-    # Below the floor, a part of the curvature may be that at the floor.
-    allowed = np.where(d < kinds.D_FLOOR, allowed + 0.02 * np.abs(slope) + 1e-2, allowed)
+    # Where the curvature tends to 0 at distance 0, the compiled one may be that at the floor.
+    allowed += np.where(d < kinds.D_FLOOR, 1e-2 * np.abs(w), 0)
     representable = np.abs(reference(function, d, delta, w)[0]) < 0.01 * limit
     compared = representable & (np.abs(want) < 0.01 * limit)
     assert compared.mean() > 0.2
@@ -250,6 +250,8 @@ def test_both_compiled_forms_of_a_loss_are_one_function(function):
         assert (difference <= 1e-12 * np.abs(other[good]) + error[good] + 1e-300).all()
     c = np.clip(c, -limit, limit)
     above = d >= kinds.D_FLOOR * delta  # below, delta and the floored residual are added
+    if kind == kinds.POWER_LOSS and a < 2:
+        c, curvature, above = c[compared], curvature[compared], above[compared]
     np.testing.assert_allclose(curvature[above], c[above], rtol=1e-13)
     np.testing.assert_allclose(curvature[~above], c[~above], rtol=1e-8)
 

@@ -91,6 +91,21 @@ def test_the_last_solver_makes_the_iterations_that_are_left():
     assert result.history.value[:4] == first.history.value
 
 
+@pytest.mark.parametrize("steps", [0, 2])
+def test_a_solver_takes_the_last_place_if_the_others_make_no_step(steps):
+    mde = problem()
+    objective = mde._objective(torch.float32)
+    X = torch.randn(N, 2, generator=torch.Generator().manual_seed(0))
+    X -= X.mean(dim=0)
+    last, alone = LBFGS(0.0, usual_step=1e-3), LBFGS(0.0)
+    result = InTurn([LBFGS(0.0, steps), last], 6, alone=alone).minimize(
+        objective, mde.constraint, X
+    )
+    free = LBFGS(0.0, 6).minimize(objective, mde.constraint, X)
+    assert result.n_iter == 6
+    assert (result.history.value == free.history.value) == (steps == 0)
+
+
 def test_a_start_that_is_not_finite_ends_all():
     mde = problem()
     X = torch.full((N, 2), torch.nan)

@@ -17,8 +17,10 @@ from core_problems import (
 from skmde import Anchored, Centered, Standardized
 from skmde._linalg import reductions
 from skmde.core.kernels.backend import CompiledBackend
+from skmde.core.objectives.base import Objective
 from skmde.core.objectives.edge_term import distances
 from skmde.core.solvers.history import CurvaturePairs
+from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.line_search import WolfeConstants
 from skmde.core.solvers.result import Status
 from skmde.penalties import Barrier
@@ -148,7 +150,7 @@ def test_no_iterations_return_the_start(name):
     assert result.n_iter == 0 and result.n_evaluations == 1
     assert result.value == objective.value_and_gradient(X)[0]
     assert result.status is Status.MAX_ITER
-    assert result.reason == "max_iter=0 iterations were done"
+    assert result.reason.startswith("max_iter=0 iterations were done; the residual norm, ")
     assert not result.converged
     assert len(result.history.value) == 1
 
@@ -156,7 +158,7 @@ def test_no_iterations_return_the_start(name):
 def test_number_of_iterations_is_limited():
     result, *_ = solve(max_iter=7)
     assert result.n_iter == 7
-    assert result.reason == "max_iter=7 iterations were done"
+    assert result.reason.startswith("max_iter=7 iterations were done; the residual norm, ")
 
 
 def test_a_start_within_the_tolerance_is_returned():
@@ -419,6 +421,45 @@ def test_no_item_moves_farther_than_the_longest_step(name, path):
     assert moves(free).max() > 10 * longest
     assert np.diff(result.history.value).max() <= 1e-6
     torch.testing.assert_close(constraint.project(result.X), result.X, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["centered", "anchored"])
+def test_few_items_move_farther_than_the_usual_step(name):
+    usual = 0.02
+    result, constraint, *_ = solve(name, usual_step=usual, max_iter=60, snapshot_every=1, tol=0.0)
+    free, *_ = solve(name, max_iter=60, snapshot_every=1, tol=0.0)
+
+    def moves(result):
+        iterates = [X for _, X in result.history.snapshots]
+        return np.sort(np.linalg.norm(np.diff(iterates, axis=0), axis=2), axis=1)
+
+    n = len(result.X)
+    rank = -(-9 * n // 10) - 1
+    assert len(result.history.value) > 20
+    assert moves(result)[:, rank].max() <= usual * (1 + 1e-4)
+    assert moves(result)[:, -1].max() > usual
+    assert moves(free)[:, rank].max() > 5 * usual
+    assert np.diff(result.history.value).max() <= 1e-6
+    torch.testing.assert_close(constraint.project(result.X), result.X, rtol=0, atol=1e-5)
+
+
+class Drawn(Objective):
+    """Items are drawn to the right without end, the k-th one by the force k."""
+
+    def __init__(self, n):
+        self.backend = CompiledBackend()
+        self.forces = torch.zeros(n, 2, dtype=torch.float64)
+        self.forces[:, 0] = torch.arange(1, n + 1)
+
+    def value_and_gradient(self, X):
+        return -(self.forces * X).sum(), -self.forces
+
+
+def test_the_usual_step_keeps_the_shape_of_a_step():
+    X = torch.zeros(20, 2, dtype=torch.float64)
+    result = LBFGS(tol=0.0, max_iter=3, usual_step=0.9).minimize(Drawn(20), Centered(), X)
+    forces = np.arange(1.0, 21.0) - 10.5  # a step is centred after it is shortened
+    np.testing.assert_allclose(result.X[:, 0], 3 * 0.9 / 18 * forces, rtol=1e-12)
 
 
 @pytest.mark.parametrize("path", ["compiled", "torch"])

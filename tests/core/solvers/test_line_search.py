@@ -35,8 +35,8 @@ class Line:
         return self.at(step)
 
 
-def search(line, step=1.0, noise=0.0, wolfe=None):
-    return strong_wolfe(line, line.at(0.0), step, wolfe or WolfeConstants(), noise)
+def search(line, step=1.0, noise=0.0, wolfe=None, **limit):
+    return strong_wolfe(line, line.at(0.0), step, wolfe or WolfeConstants(), noise, **limit)
 
 
 def check_wolfe(line, trial, wolfe=None):
@@ -267,3 +267,18 @@ def test_search_ends_when_the_bracket_has_no_width():
     outcome = search(line, 2.5, wolfe=WolfeConstants(max_evaluations=1000))
     assert outcome.trial.step == pytest.approx(1.0, rel=1e-8)
     assert outcome.n_evaluations < 100
+
+
+@pytest.mark.parametrize("longest", [1.0, 3.0, 40.0])
+def test_no_step_is_longer_than_the_longest(longest):
+    line = quadratic(1000.0)
+    outcome = search(line, longest=longest)
+    assert outcome.trial.step == longest == max(line.steps)
+    assert outcome.n_evaluations == len(line.steps)
+
+
+def test_the_longest_step_is_shortened_if_it_is_too_long():
+    line = quadratic(1.0)
+    outcome = search(line, step=30.0, longest=30.0)
+    check_wolfe(line, outcome.trial)
+    assert outcome.trial.step < 3.0

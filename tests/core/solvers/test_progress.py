@@ -80,7 +80,7 @@ def in_terminal(verbose):
     )
     root = str(Path(skmde.__file__).parent.parent)
     subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-W", "ignore:The solve ended at max_iter", "-c", code],
         check=True,
         stdin=theirs,
         stdout=theirs,

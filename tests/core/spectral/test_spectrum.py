@@ -69,6 +69,42 @@ def test_too_few_steps_are_reported(solver):
     np.testing.assert_allclose(found.vectors @ found.vectors.T, np.eye(2), atol=1e-8)
 
 
+def steep_form(n, n_low, lowest, rng):
+    """Some eigenvalues far below the others, and the inverse as preconditioner."""
+    Q, _ = np.linalg.qr(rng.standard_normal((n, n)))
+    low = lowest * (1 + np.arange(n_low) / 2)
+    values = np.concatenate([low, np.linspace(0.1, 1.0, n - n_low)])
+    L, inverse = (Q * values) @ Q.T, (Q / values) @ Q.T
+    return QuadraticForm(
+        apply=lambda V: np.ascontiguousarray(V @ L),
+        null=np.empty((0, n)),
+        bound=float(np.abs(L).sum(axis=1).max()),
+        precondition=lambda R: np.ascontiguousarray(R @ inverse),
+    )
+
+
+@pytest.mark.parametrize("lowest", [1e-4, 1e-6, 1e-7])
+@pytest.mark.parametrize("n_low", [4, 6, 8])
+@pytest.mark.parametrize("seed", range(3))
+def test_eigenvalues_far_below_the_largest_are_reached(lowest, n_low, seed):
+    # Such residuals soon lose their digits beside the vectors themselves.
+    form = steep_form(150, n_low, lowest, np.random.default_rng(seed))
+    found = smallest_eigenpairs(form, 2, "lobpcg", tol=1e-7, max_iter=12)
+    assert found.converged
+    residuals = form.apply(found.vectors) - found.values[:, None] * found.vectors
+    assert np.linalg.norm(residuals, axis=1).max() < 1e-6 * found.values[1]
+
+
+def test_steps_that_are_just_enough_converge():
+    form = steep_form(150, 8, 1e-4, np.random.default_rng(0))
+    found = smallest_eigenpairs(form, 2, "lobpcg", tol=1e-7, max_iter=100)
+    again = smallest_eigenpairs(form, 2, "lobpcg", tol=1e-7, max_iter=found.n_iter)
+    assert found.converged and again.converged
+    np.testing.assert_array_equal(again.vectors, found.vectors)
+    fewer = smallest_eigenpairs(form, 2, "lobpcg", tol=1e-7, max_iter=found.n_iter - 1)
+    assert not fewer.converged
+
+
 def test_lanczos_without_enough_steps_goes_on_with_lobpcg():
     form, values, _ = random_form(400, 1, np.random.default_rng(2))
     # gaps so small that ten restarts are too few

@@ -1,10 +1,11 @@
 """Every metric, by every search and on both sides of every threshold of size.
 
 The thresholds, by the module that holds them: the numbers of pairs up to which "auto" compares all
-pairs, and of cells up to which sparse rows are made dense (index); the rows from which faiss is
-used (table); the work from which torch uses its device (torch); the numbers of sparse rows that are
-made dense at once (sparse); the numbers of pairs that are compared at once (pairwise); and the
-neighbours up to which a list is sorted by insertion (selection).
+pairs, and from which it takes a tree, and of cells, features and nonzeros up to which sparse rows
+are made dense (index); the rows
+from which faiss is used (table); the work from which torch uses its device (torch); the numbers of
+sparse rows that are made dense at once (sparse); the numbers of pairs that are compared at once
+(pairwise); and the neighbours up to which a list is sorted by insertion (selection).
 """
 
 import importlib.util
@@ -48,6 +49,7 @@ SEARCHES = {
     "torch": ("torch", {"backends.torch._FEW": 0}),
     "torch of few rows": ("torch", {}),
     "auto": ("auto", {}),
+    "auto of few features": ("auto", {"index._MANY_FOR_TREE": 0}),
     "auto of many rows": (
         "auto",
         {"index._CHEAP_EUCLIDEAN": 0, "index._AS_SLOW_AS_COMPILING": 1e99},
@@ -58,6 +60,11 @@ FORMS = {
     "sparse": (sp.csr_array, sp.csr_array, {}),
     "sparse then dense": (sp.csr_array, np.asarray, {}),
     "dense then sparse": (np.asarray, sp.csr_array, {}),
+    "mostly zero": (
+        sp.csr_array,
+        sp.csr_array,
+        {"index._MANY_FEATURES": 0, "index._MOSTLY_ZERO": 1.0},
+    ),
     "wide sparse": (sp.csr_array, sp.csr_array, {"index._SMALL_DENSE": 0}),
     "wide sparse then dense": (sp.csr_array, np.asarray, {"index._SMALL_DENSE": 0}),
     "wide sparse in pieces": (

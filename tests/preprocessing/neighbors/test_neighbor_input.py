@@ -51,7 +51,7 @@ def test_wide_sparse_input_is_searched_without_making_it_dense(metric, monkeypat
     X[5] = X[9]
     X[7] = 0
     expected = nearest_neighbors(X, 5, metric=metric)
-    monkeypatch.setattr(sp.csr_array, "toarray", _no_dense(sp.csr_array.toarray))
+    monkeypatch.setattr(sp.csr_array, "toarray", _no_dense(sp.csr_array.toarray, X.shape))
     found = nearest_neighbors(sp.csr_array(X), 5, metric=metric)
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-12)
     assert found[0][5, 0] == 9 and found[1][5, 0] == 0
@@ -59,12 +59,34 @@ def test_wide_sparse_input_is_searched_without_making_it_dense(metric, monkeypat
         np.testing.assert_array_equal(found[0], expected[0])
 
 
-def _no_dense(toarray):
+def _no_dense(toarray, shape):
     def checked(self, *args, **kwargs):
-        assert self.shape != (80, 30), "the data was made dense"
+        assert self.shape != shape, "the data was made dense"
         return toarray(self, *args, **kwargs)
 
     return checked
+
+
+@pytest.mark.parametrize(
+    "metric",
+    "braycurtis canberra chebyshev cosine dice euclidean hamming jaccard manhattan".split(),
+)
+def test_rows_of_mostly_zeros_are_searched_without_making_them_dense(metric, monkeypatch):
+    X = sp.csr_array(sp.random_array((80, 1000), density=0.04, rng=0))
+    expected = nearest_neighbors(X.toarray(), 5, metric=metric)
+    monkeypatch.setattr(sp.csr_array, "toarray", _no_dense(sp.csr_array.toarray, X.shape))
+    found = nearest_neighbors(X, 5, metric=metric)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("algorithm", ["faiss", "torch"])
+def test_searches_of_dense_rows_take_rows_of_mostly_zeros(algorithm):
+    if algorithm == "faiss":
+        pytest.importorskip("faiss")
+    X = sp.csr_array(sp.random_array((80, 1000), density=0.04, rng=0))
+    expected = nearest_neighbors(X.toarray(), 5, algorithm=algorithm)
+    found = nearest_neighbors(X, 5, algorithm=algorithm)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-6)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

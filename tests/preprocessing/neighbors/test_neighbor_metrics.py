@@ -5,9 +5,11 @@ import warnings
 import numba
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from neighbor_tables import by_definition
 from scipy.spatial.distance import cdist, squareform
 
+from skmde.preprocessing.neighbors.backends import pairwise
 from skmde.preprocessing.neighbors.search import NeighborIndex, nearest_neighbors
 from skmde.preprocessing.pairs.distances import pair_distances
 
@@ -180,3 +182,20 @@ def test_classes_are_no_metrics(metric):
 def test_unknown_metric_lists_the_known():
     with pytest.raises(ValueError, match=r"'euclid'.*euclidean.*hellinger"):
         nearest_neighbors(np.eye(3), 1, metric="euclid")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_metrics_of_booleans_are_not_computed_pair_by_pair(sparse, monkeypatch):
+    def slow(*args, **kwargs):
+        raise AssertionError("scikit-learn compares two rows at a time")
+
+    monkeypatch.setattr(pairwise, "pairwise_distances", slow)
+    rows = np.random.default_rng(0).random((60, 300)) < 0.04
+    rows[:, 0] = True
+    for metric in ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule"):
+        _, found, _ = nearest_neighbors(sp.csr_array(rows) if sparse else rows, 5, metric=metric)
+        D = cdist(rows, rows, metric)
+        np.fill_diagonal(D, np.inf)
+        expected = np.sort(D, axis=1)[:, :5]
+        expected[(expected == 1) & (metric in ("dice", "jaccard"))] = np.inf
+        np.testing.assert_allclose(found, expected, rtol=1e-12)

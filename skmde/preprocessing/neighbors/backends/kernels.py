@@ -15,6 +15,8 @@ import numpy as np
 
 from skmde._utils.jit import REASSOCIATE, jit
 
+BRAYCURTIS, CANBERRA, CHEBYSHEV, HAMMING, MINKOWSKI = range(5)
+_ROUNDING = 1e-12  # of the products of sparse rows, relative to their squared norms
 _ITEM_BYTES = 1 << 17  # stored rows per block, so that a block stays in the second-level cache
 
 
@@ -182,3 +184,137 @@ def refine(queries, exclude, rows, candidates, bounds, indices, values):
             worst = values[q, k - 1]
             if value < worst or (value == worst < np.inf and index < indices[q, k - 1]):
                 _insert(indices[q], values[q], index, value)
+
+
+@jit()
+def scan_sparse_rows(queries, exclude, rows, postings, norms, indices, values):
+    """The nearest rows of each query, among all rows, for sparse rows.
+
+    The products of a query with all rows tell the candidates, with a tolerance for their rounding
+    errors. The distances of candidates are sums of squared differences.
+
+    Parameters
+    ----------
+    queries : tuple of arrays (indptr, indices, data)
+        The q queries in CSR form, columns in order.
+    exclude : (q,) int32 array
+        The row that is the query itself, or -1.
+    rows, postings : tuple of arrays (indptr, indices, data)
+        The n rows in CSR form, columns in order; and their transpose.
+    norms : (n,) float64 array
+        Squared norms of the rows.
+    indices, values : (q, k) int32 and float64 arrays
+        Filled with -1 and infinity. Overwritten, sorted by (squared distance, index).
+    """
+    q_start, q_column, q_data = queries
+    start, column, data = rows
+    t_start, t_row, t_data = postings
+    n, k = len(norms), indices.shape[1]
+    largest = norms.max()
+    rough, best = np.empty(n), np.empty(k, np.int32)
+    for q in range(len(exclude)):
+        own = 0.0
+        rough[:] = norms
+        for p in range(q_start[q], q_start[q + 1]):
+            x, t = q_data[p], q_column[p]
+            own += x * x
+            for s in range(t_start[t], t_start[t + 1]):
+                rough[np.uintp(t_row[s])] -= 2.0 * x * t_data[s]
+        if exclude[q] >= 0:
+            rough[exclude[q]] = np.inf
+        worst = np.inf
+        for j in range(n):
+            if rough[j] < worst:
+                _insert(best, values[q], np.int32(j), rough[j])
+                worst = values[q, k - 1]
+        limit = worst + _ROUNDING * (own + largest)
+        indices[q] = -1
+        values[q] = np.inf
+        worst = np.inf
+        for j in range(n):
+            if rough[j] <= limit and rough[j] < np.inf:
+                value = _squared_distance_of_sparse(
+                    q_column[q_start[q] : q_start[q + 1]],
+                    q_data[q_start[q] : q_start[q + 1]],
+                    column[start[j] : start[j + 1]],
+                    data[start[j] : start[j + 1]],
+                )
+                if value < worst:  # rows are visited in order
+                    _insert(indices[q], values[q], np.int32(j), value)
+                    worst = values[q, k - 1]
+
+
+@jit()
+def _squared_distance_of_sparse(i, a, j, b):
+    """Squared distance of two sparse rows, given by their columns in order and their values."""
+    total, s, t = 0.0, 0, 0
+    while s < len(i) or t < len(j):
+        if t == len(j) or (s < len(i) and i[s] < j[t]):
+            u = a[s]
+            s += 1
+        elif s == len(i) or j[t] < i[s]:
+            u = b[t]
+            t += 1
+        else:
+            u = a[s] - b[t]
+            s += 1
+            t += 1
+        total += u * u
+    return total
+
+
+@jit()
+def sums_over_features(kind, p, d, rows, others, out):
+    """Distances of sparse rows, from the features of which either of two rows has an entry.
+
+    Parameters
+    ----------
+    kind : int
+        One of `BRAYCURTIS`, `CANBERRA`, `CHEBYSHEV`, `HAMMING` and `MINKOWSKI`.
+    p : float
+        The exponent of `MINKOWSKI`.
+    d : int
+        Number of features.
+    rows, others : tuple of arrays (indptr, indices, data)
+        Rows in CSR form, columns in order, values in float64.
+    out : (n_rows, n_others) float64 array
+        Overwritten.
+    """
+    start_a, column_a, data_a = rows
+    start_b, column_b, data_b = others
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            s, t, total, size = start_a[i], start_b[j], 0.0, 0.0
+            last_s, last_t = start_a[i + 1], start_b[j + 1]
+            while s < last_s or t < last_t:
+                a = b = 0.0
+                column = d
+                if s < last_s:
+                    column = column_a[s]
+                if t < last_t:
+                    column = min(column, column_b[t])
+                if s < last_s and column_a[s] == column:
+                    a = data_a[s]
+                    s += 1
+                if t < last_t and column_b[t] == column:
+                    b = data_b[t]
+                    t += 1
+                if kind == BRAYCURTIS:
+                    total += abs(a - b)
+                    size += abs(a + b)
+                elif kind == CANBERRA:
+                    if a != b:
+                        total += abs(a - b) / (abs(a) + abs(b))
+                elif kind == CHEBYSHEV:
+                    total = max(total, abs(a - b))
+                elif kind == HAMMING:
+                    total += a != b
+                else:
+                    total += abs(a - b) ** p
+            if kind == BRAYCURTIS:
+                total /= size
+            elif kind == HAMMING:
+                total /= d
+            elif kind == MINKOWSKI:
+                total **= 1.0 / p
+            out[i, j] = total

@@ -9,14 +9,17 @@ from sklearn.metrics import pairwise_distances
 from skmde._utils.threads import run_rows
 from skmde._utils.validation import ROUNDING
 from skmde.preprocessing.neighbors.backends.base import RowSearch
-from skmde.preprocessing.neighbors.backends.sparse import sparse_distances
+from skmde.preprocessing.neighbors.backends.kernels import scan_sparse_rows
+from skmde.preprocessing.neighbors.backends.sparse import compiled_rows, sparse_distances
+from skmde.preprocessing.neighbors.metrics.counts import counted_distances, is_counted
 from skmde.preprocessing.neighbors.metrics.fitted import skips_missing
 from skmde.preprocessing.neighbors.metrics.names import for_sklearn
-from skmde.preprocessing.neighbors.selection import nearest_columns, nearest_stored
+from skmde.preprocessing.neighbors.selection import nearest_columns
 
 __all__ = ["PairwiseSearch", "PairwiseSparseSearch", "squared_differences"]
 
 _BLOCK_ENTRIES = 1 << 20
+_QUERIES = 64  # sparse rows in a piece of work
 _FEW = 32  # distances that tell the unit of the metric
 
 
@@ -52,7 +55,8 @@ class PairwiseSearch(RowSearch):
             )
 
         # A user's function may not be thread-safe.
-        n_jobs = 1 if callable(for_sklearn(self.metric)) else n_jobs
+        counted = is_counted(self.metric, self.metric_params)
+        n_jobs = 1 if not counted and callable(for_sklearn(self.metric)) else n_jobs
         run_rows(piece, n_queries, max(1, _BLOCK_ENTRIES // n), n_jobs)
         return indices, distances
 
@@ -78,7 +82,9 @@ class PairwiseSearch(RowSearch):
 
     def _computed(self, queries, rows):
         try:
-            if sp.issparse(rows):
+            if is_counted(self.metric, self.metric_params):
+                block = counted_distances(queries, rows, self.metric)
+            elif sp.issparse(rows):
                 block = sparse_distances(
                     queries, rows, self.metric, self.metric_params, self._by_sklearn
                 )
@@ -126,10 +132,7 @@ class PairwiseSearch(RowSearch):
 
 
 class PairwiseSparseSearch(RowSearch):
-    """Exact Euclidean neighbours of sparse rows that are too large for a dense array.
-
-    A matrix product finds the candidates, with a tolerance for its rounding error. Their distances
-    are then computed from differences, so equal rows have distance exactly 0.
+    """Exact Euclidean neighbours of sparse rows.
 
     Parameters
     ----------
@@ -141,29 +144,19 @@ class PairwiseSparseSearch(RowSearch):
 
     def search(self, queries, k, exclude, n_jobs):
         """The nearest rows of each query; see `RowSearch.search`."""
-        n = self.rows.shape[0]
-        n_queries = queries.shape[0]
+        rows, postings = compiled_rows(self.rows), compiled_rows(self.rows.T)
         norms = _squared_norms(self.rows)
-        transposed = self.rows.T.tocsr()
-        indices = np.empty((n_queries, k), np.int32)
-        squared = np.empty((n_queries, k))
+        starts, *entries = compiled_rows(queries)
+        indices = np.full((queries.shape[0], k), -1, np.int32)
+        squared = np.full((queries.shape[0], k), np.inf)
 
         def piece(start, stop):
-            block = queries[start:stop]
-            own = _squared_norms(block)
-            rough = own[:, None] + norms - 2 * (block @ transposed).toarray()
-            rows = np.flatnonzero(exclude[start:stop] >= 0)
-            rough[rows, exclude[start:stop][rows]] = np.inf
-            slack = 1e-12 * (own[:, None] + norms.max(initial=0.0))
-            width = min(k, n)
-            last = np.partition(rough, width - 1, axis=1)[:, width - 1 : width]
-            left, right = np.nonzero((rough <= last + slack) & np.isfinite(rough))
-            exact = squared_differences(block, self.rows, left, right)
-            indices[start:stop], squared[start:stop] = nearest_stored(
-                left, right, exact, stop - start, k
-            )
+            part = slice(start, stop)
+            block = (starts[start : stop + 1], *entries)
+            found = indices[part], squared[part]
+            scan_sparse_rows(block, exclude[part], rows, postings, norms, *found)
 
-        run_rows(piece, n_queries, max(1, _BLOCK_ENTRIES // n), n_jobs)
+        run_rows(piece, queries.shape[0], _QUERIES, n_jobs)
         return indices, squared
 
 

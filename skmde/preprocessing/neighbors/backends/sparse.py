@@ -1,9 +1,9 @@
-"""Distances of sparse rows that are too many for a dense array, under any metric.
+"""Distances of sparse rows, under any metric.
 
-Metrics of booleans depend on the numbers of features that both rows, one of them or none of them
-have; a sparse product counts these. For the correlation, it gives the products of the rows minus
-their means. scikit-learn has sparse versions of few other metrics. For all others, blocks of rows
-are made dense.
+For the correlation, a sparse product gives the products of the rows minus their means. scikit-learn
+has sparse versions of few other metrics. Metrics that sum over features skip those of which neither
+row has an entry. For all others, blocks of rows are made dense. Metrics of
+booleans are those of :mod:`skmde.preprocessing.neighbors.metrics.counts`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,33 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.scaling import unit_rows
+from skmde.preprocessing.neighbors.backends import kernels
+from skmde.preprocessing.neighbors.backends.kernels import sums_over_features
 from skmde.preprocessing.neighbors.metrics.names import is_boolean
 
-__all__ = ["sparse_distances"]
+__all__ = ["compiled_rows", "has_sparse_form", "sparse_distances"]
 
 _BLOCK_NUMBERS = 1 << 22  # of a block of rows that is made dense
 _OF_SKLEARN = frozenset("cityblock cosine euclidean l1 l2 manhattan".split())
+_OVER_FEATURES = {
+    "braycurtis": kernels.BRAYCURTIS,
+    "canberra": kernels.CANBERRA,
+    "chebyshev": kernels.CHEBYSHEV,
+    "hamming": kernels.HAMMING,
+    "minkowski": kernels.MINKOWSKI,
+}
 _CLOSE = 1e-6  # smaller correlation distances are computed again from differences
+
+
+def has_sparse_form(metric, params):
+    """Whether distances of sparse rows are computed without making the rows dense."""
+    if callable(metric):
+        return False
+    if metric == "minkowski":
+        return set(params or ()) == {"p"}
+    return not params and (
+        is_boolean(metric) or metric in ("correlation", *_OF_SKLEARN, *_OVER_FEATURES)
+    )
 
 
 def sparse_distances(queries, rows, metric, params, dense):
@@ -38,13 +58,16 @@ def sparse_distances(queries, rows, metric, params, dense):
     -------
     distances : ndarray of shape (q, r), float64
     """
-    if not params and is_boolean(metric):
-        return _of_counts(queries, rows, metric)
-    if not params and not callable(metric) and metric == "correlation":
-        return _correlation(queries, rows)
-    if not params and not callable(metric) and metric in _OF_SKLEARN:
-        return dense(queries, rows)
     out = np.empty((queries.shape[0], rows.shape[0]))
+    if has_sparse_form(metric, params):
+        if metric == "correlation":
+            return _correlation(queries, rows)
+        if metric in _OF_SKLEARN:
+            return dense(queries, rows)
+        parts = compiled_rows(queries), compiled_rows(rows)
+        exponent = float((params or {}).get("p", 1))
+        sums_over_features(_OVER_FEATURES[metric], exponent, rows.shape[1], *parts, out)
+        return out
     step = max(1, _BLOCK_NUMBERS // rows.shape[1])
     for i in range(0, out.shape[0], step):
         block = queries[i : i + step].toarray()
@@ -52,34 +75,6 @@ def sparse_distances(queries, rows, metric, params, dense):
             part = rows[j : j + step].toarray()
             out[i : i + step, j : j + step] = dense(block, part)
     return out
-
-
-def _of_counts(queries, rows, metric):
-    """A metric of booleans. Counts are exact in float64."""
-    a, b = (sp.csr_array(part != 0, dtype=np.float64) for part in (queries, rows))
-    d = rows.shape[1]
-    both = (a @ b.T).toarray()
-    first = np.asarray(a.sum(axis=1)).reshape(-1, 1) - both
-    second = np.asarray(b.sum(axis=1)).reshape(1, -1) - both
-    unequal = first + second
-    with np.errstate(invalid="ignore"):  # 0 / 0: the caller decides
-        if metric == "jaccard":
-            return np.where(unequal == 0, 0.0, unequal / (both + unequal))
-        if metric == "dice":
-            return unequal / (2 * both + unequal)
-        if metric == "sokalsneath":
-            return 2 * unequal / (both + 2 * unequal)
-        if metric in ("rogerstanimoto", "sokalmichener"):
-            return 2 * unequal / (d + unequal)
-        if metric == "russellrao":
-            return (d - both) / d
-        if metric == "matching":
-            return unequal / d
-        if metric == "kulsinski":
-            return np.where(unequal == 0, 0.0, (unequal - both + d) / (unequal + d))
-        neither = d - both - unequal  # yule
-        crossed = first * second
-        return np.where(crossed == 0, 0.0, 2 * crossed / (both * neither + crossed))
 
 
 def _correlation(queries, rows):
@@ -117,3 +112,9 @@ def _prepared(rows):
     norms = np.sqrt(squares)
     norms[norms < 1e-14 * np.sqrt(d)] = 0.0
     return scaled, mean, norms
+
+
+def compiled_rows(X):
+    """The arrays of a sparse matrix in CSR form, in types that kernels are compiled for."""
+    X = X.tocsr()
+    return X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float64)

@@ -51,12 +51,15 @@ class SearchKind(NamedTuple):
         Whether the search supports only dense rows and metrics of Euclidean form.
     uses_device : bool
         Whether the search runs on the device of the index.
+    is_public : bool
+        Whether a user may name it. "auto" takes the others where they find the same neighbours.
     """
 
     build: Callable[[Any, SearchOptions], Any]
     is_approximate: bool = False
     needs_dense_euclidean: bool = False
     uses_device: bool = False
+    is_public: bool = True
 
 
 def _exact(rows, options):
@@ -71,6 +74,12 @@ def _exact(rows, options):
     from skmde.preprocessing.neighbors.backends.exact import ExactSearch
 
     return ExactSearch(rows)
+
+
+def _ball_tree(rows, options):
+    from skmde.preprocessing.neighbors.backends.trees import TreeSearch
+
+    return TreeSearch(rows, options.metric, options.metric_params)
 
 
 def _faiss(rows, options):
@@ -98,6 +107,7 @@ def _torch(rows, options):
 
 SEARCHES: dict[str, SearchKind] = {
     "exact": SearchKind(_exact),
+    "ball_tree": SearchKind(_ball_tree, is_public=False),
     "faiss": SearchKind(_faiss, is_approximate=True, needs_dense_euclidean=True),
     "pynndescent": SearchKind(_pynndescent, is_approximate=True),
     "torch": SearchKind(_torch, needs_dense_euclidean=True, uses_device=True),

@@ -1,0 +1,168 @@
+"""How well the items near an item in an embedding predict its class or its numbers.
+
+Neither score depends on the scale of the embedding, nor `knn_r2` on the unit and the offset of the
+numbers. For large data, `sample` limits the number of items that are predicted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.metrics import r2_score
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import assert_all_finite, check_consistent_length
+
+from skmde._linalg.frame import Unit
+from skmde._utils.sklearn_compat import check_array
+from skmde.metrics.alignment import as_array, as_embedding
+from skmde.metrics.preservation import check_n_neighbors, nearest_rows, sampled_rows
+
+
+def knn_accuracy(embedding, y, n_neighbors=10, *, test=None, sample=None, random_state=None):
+    """Accuracy of a nearest-neighbour classifier in the embedding.
+
+    Parameters
+    ----------
+    embedding : array-like of shape (n_items, n_components)
+        The embedding.
+    y : array-like of shape (n_items,)
+        Classes. For floats that are not whole numbers, use `knn_r2`.
+    n_neighbors : int, default=10
+        Number of neighbours that vote. In a tie, the first of the sorted classes wins.
+    test : array-like of bool of shape (n_items,) or of int, default=None
+        Mask or indices of the test items, which are classified by their neighbours among the other
+        items. None means that each item is classified by its neighbours among all other items.
+    sample : int, default=None
+        Number of randomly sampled items to classify; None means all.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sample.
+
+    Returns
+    -------
+    float
+        Fraction of the items that are classified correctly.
+
+    Raises
+    ------
+    ValueError
+        If y is continuous, has several columns or contains NaN.
+
+    See Also
+    --------
+    knn_r2 : The score of a continuous y.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.decomposition import PCA
+    >>> from skmde.metrics import knn_accuracy
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(knn_accuracy(PCA(2).fit_transform(X), y), 2)
+    0.95
+    """
+    embedding, y = as_embedding(embedding, "embedding"), as_array(y)
+    check_consistent_length(embedding, y)
+    if is_continuous(y):
+        fractional = y[y != np.round(y)]
+        raise ValueError(
+            f"y is continuous (such as {fractional[0]}); pass it to knn_r2, or classes here."
+        )
+    if y.size != len(y):
+        raise ValueError(f"y must be one class for each item; got an array of shape {y.shape}.")
+    classes, codes = np.unique(y.reshape(-1), return_inverse=True)
+    rows, voters = _predicted_rows(embedding, n_neighbors, test, sample, random_state)
+    votes = np.zeros((len(rows), len(classes)), dtype=np.intp)
+    np.add.at(votes, (np.arange(len(rows))[:, None], codes[voters]), 1)
+    return float(np.mean(votes.argmax(axis=1) == codes[rows]))
+
+
+def knn_r2(embedding, y, n_neighbors=10, *, test=None, sample=None, random_state=None):
+    """Coefficient of determination of a nearest-neighbour regressor in the embedding.
+
+    This is the score of :class:`sklearn.neighbors.KNeighborsRegressor`: the number of an item is
+    predicted as the mean over its neighbours.
+
+    Parameters
+    ----------
+    embedding : array-like of shape (n_items, n_components)
+        The embedding.
+    y : array-like of shape (n_items,) or (n_items, n_targets)
+        Numbers to predict.
+    n_neighbors : int, default=10
+        Number of neighbours whose mean is the prediction.
+    test : array-like of bool of shape (n_items,) or of int, default=None
+        Mask or indices of the test items, which are predicted from their neighbours among the
+        other items. None means that each item is predicted from all others.
+    sample : int, default=None
+        Number of randomly sampled items to predict; None means all.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sample.
+
+    Returns
+    -------
+    float
+        1 minus the squared errors' sum as a fraction of the squared deviations from the mean of y.
+        It is 1 for exact predictions, about 0 for an embedding that is unrelated to y, and may be
+        negative. The mean over the targets if there are several.
+
+    Raises
+    ------
+    ValueError
+        If y does not consist of finite numbers, or fewer than 2 items are predicted.
+
+    See Also
+    --------
+    knn_accuracy : The score of classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.decomposition import PCA
+    >>> from skmde.metrics import knn_r2
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> round(knn_r2(PCA(2).fit_transform(X), y), 2)
+    0.29
+    """
+    embedding, y = as_embedding(embedding, "embedding"), as_array(y)
+    if y.dtype.kind not in "biuf":
+        raise ValueError(
+            f"y must be numbers, but its dtype is {y.dtype}; pass classes to knn_accuracy."
+        )
+    check_consistent_length(embedding, y)
+    y = check_array(y.reshape(len(y), -1), dtype=np.float64, input_name="y")
+    # The score is the same in every unit; in this one, neither squares nor sums overflow.
+    y = np.column_stack([Unit.largest(column).inside(column) for column in y.T])
+    rows, voters = _predicted_rows(embedding, n_neighbors, test, sample, random_state)
+    if len(rows) < 2:
+        raise ValueError(f"A coefficient of determination needs 2 items or more; got {len(rows)}.")
+    return float(r2_score(y[rows], y[voters].mean(axis=1)))
+
+
+def is_continuous(y):
+    """Whether y has floats that are not whole numbers: to scikit-learn, a target of regression."""
+    if y.dtype.kind != "f":
+        return False
+    assert_all_finite(y, input_name="y")
+    return bool((y != np.round(y)).any())
+
+
+def _predicted_rows(embedding, n_neighbors, test, sample, random_state):
+    """The items to predict, and their neighbours among those that predict.
+
+    Returns
+    -------
+    rows : ndarray of int of shape (n_rows,)
+    voters : ndarray of int of shape (n_rows, n_neighbors)
+    """
+    if test is None:
+        check_n_neighbors(n_neighbors, len(embedding))
+        rows = sampled_rows(len(embedding), sample, random_state)
+        return rows, nearest_rows(embedding, rows, n_neighbors, "euclidean")
+    is_test = np.zeros(len(embedding), dtype=bool)
+    is_test[as_array(test)] = True
+    train, tested = np.flatnonzero(~is_test), np.flatnonzero(is_test)
+    if not len(tested):
+        raise ValueError("test selects no item; select one or more, or pass None for all.")
+    check_n_neighbors(n_neighbors, len(train) + 1, "training items")
+    rows = tested[sampled_rows(len(tested), sample, random_state)]
+    search = NearestNeighbors(n_neighbors=n_neighbors).fit(embedding[train])
+    return rows, train[search.kneighbors(embedding[rows], return_distance=False)]
