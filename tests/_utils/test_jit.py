@@ -113,7 +113,7 @@ def test_same_bits_from_a_kernel_just_compiled_and_from_one_loaded(tmp_path):
     # Unless its helpers are inlined, a kernel that is loaded may call another copy of them, which
     # was optimised otherwise.
     code = (
-        "import hashlib, numpy as np, skmde;"
+        "import hashlib, warnings, numpy as np, skmde;warnings.simplefilter('ignore');"
         "delta = np.linspace(0, 2, 300 * 299 // 2, dtype=np.float32);"
         "problem = skmde.MDE(300, 2, None, 'absolute', deviations=delta);"
         "X = problem.embed(max_iter=30, random_state=0).numpy();"
