@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from skmde._utils.validation import check_not_masked
 from skmde.constraints import Constraint
 from skmde.core.kernels.backend import Backend
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
@@ -207,6 +208,7 @@ def _checked_item_weights(
 ) -> torch.Tensor | None:
     if item_weights is None:
         return None
+    check_not_masked(item_weights, "item_weights", "give every item a weight")
     weights = np.asarray(item_weights)
     if weights.shape != (n_items,) or weights.dtype.kind not in "fiub":
         raise ValueError(

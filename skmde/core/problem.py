@@ -23,6 +23,7 @@ from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
+from skmde._utils.validation import check_not_masked
 from skmde._utils.warn import warn
 from skmde.constraints import Centered, Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
@@ -471,6 +472,7 @@ class MDE:
                 raise ValueError("there is no embedding yet: call embed() first, or pass X.")
             return self.X
         if not isinstance(X, torch.Tensor):
+            check_not_masked(X, name, "give every item coordinates")
             array = np.asarray(X)
             if array.dtype.kind not in "fiub":
                 raise ValueError(f"{name} must hold real numbers; got dtype {array.dtype}.")

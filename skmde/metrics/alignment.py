@@ -12,20 +12,40 @@ Lengths are in units of the embedding, angles in degrees.
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import issparse
 
 from skmde._utils.sklearn_compat import check_array
+from skmde._utils.validation import check_not_masked
 
 
-def as_array(values):
-    """Convert an array-like to an array. Tensors are copied to the host."""
+def as_array(values, name):
+    """Convert a dense array-like to an array. Tensors are copied to the host."""
+    if issparse(values):
+        raise ValueError(
+            f"{name} is a sparse matrix of shape {values.shape}, but must be dense: pass "
+            f"{name}.toarray()."
+        )
+    check_not_masked(values, name, "leave these items out")
     if hasattr(values, "detach"):
         values = values.detach().cpu().numpy()
     return np.asarray(values)
 
 
+def codes_of(labels, name):
+    """The distinct labels in ascending order, and the position of each item's label among them."""
+    try:
+        return np.unique(labels.reshape(-1), return_inverse=True)
+    except TypeError as error:  # None, or labels of several types, have no order
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels.flat}))
+        raise ValueError(
+            f"{name} mixes labels of several types, {kinds}, which have no order; use one type, "
+            "and leave out items without a label."
+        ) from error
+
+
 def as_embedding(X, name="X"):
     """Validate an embedding: a finite two-dimensional array of floats."""
-    return check_array(as_array(X), dtype=[np.float64, np.float32], input_name=name)
+    return check_array(as_array(X, name), dtype=[np.float64, np.float32], input_name=name)
 
 
 def center(X):

@@ -6,6 +6,9 @@ numbers. For large data, `sample` limits the number of items that are predicted.
 
 from __future__ import annotations
 
+from decimal import Decimal
+from numbers import Integral, Real
+
 import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.neighbors import NearestNeighbors
@@ -13,7 +16,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 
 from skmde._linalg.frame import Unit
 from skmde._utils.sklearn_compat import check_array
-from skmde.metrics.alignment import as_array, as_embedding
+from skmde.metrics.alignment import as_array, as_embedding, codes_of
 from skmde.metrics.preservation import check_n_neighbors, nearest_rows, sampled_rows
 
 
@@ -59,7 +62,7 @@ def knn_accuracy(embedding, y, n_neighbors=10, *, test=None, sample=None, random
     >>> round(knn_accuracy(PCA(2).fit_transform(X), y), 2)
     0.95
     """
-    embedding, y = as_embedding(embedding, "embedding"), as_array(y)
+    embedding, y = as_embedding(embedding, "embedding"), as_targets(y)
     check_consistent_length(embedding, y)
     if is_continuous(y):
         fractional = y[y != np.round(y)]
@@ -68,7 +71,7 @@ def knn_accuracy(embedding, y, n_neighbors=10, *, test=None, sample=None, random
         )
     if y.size != len(y):
         raise ValueError(f"y must be one class for each item; got an array of shape {y.shape}.")
-    classes, codes = np.unique(y.reshape(-1), return_inverse=True)
+    classes, codes = codes_of(y, "y")
     rows, voters = _predicted_rows(embedding, n_neighbors, test, sample, random_state)
     votes = np.zeros((len(rows), len(classes)), dtype=np.intp)
     np.add.at(votes, (np.arange(len(rows))[:, None], codes[voters]), 1)
@@ -122,7 +125,7 @@ def knn_r2(embedding, y, n_neighbors=10, *, test=None, sample=None, random_state
     >>> round(knn_r2(PCA(2).fit_transform(X), y), 2)
     0.29
     """
-    embedding, y = as_embedding(embedding, "embedding"), as_array(y)
+    embedding, y = as_embedding(embedding, "embedding"), as_targets(y)
     if y.dtype.kind not in "biuf":
         raise ValueError(
             f"y must be numbers, but its dtype is {y.dtype}; pass classes to knn_accuracy."
@@ -135,6 +138,15 @@ def knn_r2(embedding, y, n_neighbors=10, *, test=None, sample=None, random_state
     if len(rows) < 2:
         raise ValueError(f"A coefficient of determination needs 2 items or more; got {len(rows)}.")
     return float(r2_score(y[rows], y[voters].mean(axis=1)))
+
+
+def as_targets(y):
+    """Classes or numbers as an array, numeric if all its objects are real numbers."""
+    y = as_array(y, "y")
+    if y.dtype.kind == "O" and y.size and all(isinstance(n, Real | Decimal) for n in y.flat):
+        numbers = [n if isinstance(n, Integral) else float(n) for n in y.flat]
+        return np.array(numbers).reshape(y.shape)
+    return y
 
 
 def is_continuous(y):
@@ -157,8 +169,7 @@ def _predicted_rows(embedding, n_neighbors, test, sample, random_state):
         check_n_neighbors(n_neighbors, len(embedding))
         rows = sampled_rows(len(embedding), sample, random_state)
         return rows, nearest_rows(embedding, rows, n_neighbors, "euclidean")
-    is_test = np.zeros(len(embedding), dtype=bool)
-    is_test[as_array(test)] = True
+    is_test = _mask_of(as_array(test, "test"), len(embedding))
     train, tested = np.flatnonzero(~is_test), np.flatnonzero(is_test)
     if not len(tested):
         raise ValueError("test selects no item; select one or more, or pass None for all.")
@@ -166,3 +177,23 @@ def _predicted_rows(embedding, n_neighbors, test, sample, random_state):
     rows = tested[sampled_rows(len(tested), sample, random_state)]
     search = NearestNeighbors(n_neighbors=n_neighbors).fit(embedding[train])
     return rows, train[search.kneighbors(embedding[rows], return_distance=False)]
+
+
+def _mask_of(test, n_items):
+    """A mask of the test items, given as a mask or as indices."""
+    is_test = np.zeros(n_items, dtype=bool)
+    if test.size == 0:
+        return is_test
+    fits = test.dtype.kind in "iu" or (test.dtype.kind == "b" and test.shape == (n_items,))
+    if test.ndim != 1 or not fits:
+        raise ValueError(
+            f"test must be a mask of the {n_items} items or integer indices of some; got an array "
+            f"of shape {test.shape} and dtype {test.dtype}."
+        )
+    if test.dtype.kind != "b" and not (-n_items <= test.min() and test.max() < n_items):
+        raise ValueError(
+            f"test has indices from {test.min()} to {test.max()}, but there are {n_items} items, "
+            f"numbered 0 to {n_items - 1}."
+        )
+    is_test[test] = True
+    return is_test

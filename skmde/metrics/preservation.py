@@ -6,6 +6,8 @@ large data, `sample` limits the number of items that are scored.
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.manifold import trustworthiness as _trustworthiness
@@ -169,6 +171,7 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
     n = len(embedding)
     if n < 3:
         raise ValueError(f"A triplet needs 3 items; the embedding has {n}.")
+    _check_integer(n_triplets, "n_triplets")
     if n_triplets < 1:
         raise ValueError(f"n_triplets must be at least 1; got {n_triplets}.")
     random = check_random_state(random_state)
@@ -186,7 +189,7 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
 
 def _checked(X, embedding, metric):
     """Validate X (an array of numbers or a CSR matrix) and the embedding."""
-    X = check_array(X if issparse(X) else as_array(X), accept_sparse="csr", input_name="X")
+    X = check_array(X if issparse(X) else as_array(X, "X"), accept_sparse="csr", input_name="X")
     embedding = as_embedding(embedding, "embedding")
     check_consistent_length(X, embedding)
     if _is_precomputed(metric) and X.shape[0] != X.shape[1]:
@@ -216,6 +219,7 @@ def _is_precomputed(metric):
 
 
 def check_n_neighbors(n_neighbors, n_items, what="items"):
+    _check_integer(n_neighbors, "n_neighbors")
     if not 1 <= n_neighbors < n_items:
         most = n_items - 1
         raise ValueError(
@@ -224,10 +228,16 @@ def check_n_neighbors(n_neighbors, n_items, what="items"):
         )
 
 
+def _check_integer(number, name):
+    if not isinstance(number, Integral) or isinstance(number, bool):
+        raise ValueError(f"{name} must be an integer; got {number!r}.")
+
+
 def sampled_rows(n_items, sample, random_state, at_most=False):
     """Indices of the sampled rows, in ascending order."""
     if sample is None or (at_most and sample >= n_items):
         return np.arange(n_items)
+    _check_integer(sample, "sample")
     if sample < 1:
         raise ValueError(f"sample must be at least 1, or None for all items; got {sample}.")
     # A sample larger than the data means all items, so callers need not check the size.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from skmde.metrics.alignment import as_array
-from skmde.metrics.prediction import is_continuous, knn_accuracy, knn_r2
+from skmde.metrics.prediction import as_targets, is_continuous, knn_accuracy, knn_r2
 from skmde.metrics.preservation import neighborhood_recall, triplet_accuracy, trustworthiness
 
 
@@ -54,5 +53,5 @@ def quality_report(X, embedding, y=None, *, test=None, metric="euclidean", rando
     }
     if y is None:
         return report
-    score = knn_r2 if is_continuous(as_array(y)) else knn_accuracy
+    score = knn_r2 if is_continuous(as_targets(y)) else knn_accuracy
     return report | {score.__name__: score(embedding, y, 10, test=test)}

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_consistent_length
 
 from skmde._linalg.frame import Unit
-from skmde.metrics.alignment import as_array
+from skmde.metrics.alignment import as_array, codes_of
 
 
 def normalized_stress(distances, embedding_distances, *, weights=None):
@@ -41,8 +41,9 @@ def normalized_stress(distances, embedding_distances, *, weights=None):
     >>> normalized_stress([3.0, 4.0], [1.0, 0.0])
     0.8
     """
-    delta, d = (as_array(a).astype(np.float64) for a in (distances, embedding_distances))
-    w = np.ones(delta.shape) if weights is None else as_array(weights).astype(np.float64)
+    delta = as_array(distances, "distances").astype(np.float64)
+    d = as_array(embedding_distances, "embedding_distances").astype(np.float64)
+    w = np.ones(delta.shape) if weights is None else as_array(weights, "weights").astype(np.float64)
     if not delta.shape == d.shape == w.shape:
         shapes = f"distances {delta.shape}, embedding_distances {d.shape}, weights {w.shape}"
         raise ValueError(f"The shapes differ: {shapes}; pass one number per pair in each array.")
@@ -128,8 +129,8 @@ def distortion_by_group(distortions, edges, groups):
     array([[3, 2],
            [2, 0]])
     """
-    distortions = as_array(distortions).astype(np.float64)
-    edges = as_array(edges)
+    distortions = as_array(distortions, "distortions").astype(np.float64)
+    edges = as_array(edges, "edges")
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
         raise ValueError(
             f"edges must be pairs of item indices, integers of shape (n_edges, 2); got shape "
@@ -159,9 +160,9 @@ def distortion_by_group(distortions, edges, groups):
 
 def _memberships(groups):
     """Names of the groups, and a CSR matrix of 1 where an item is in a group."""
-    values = groups if issparse(groups) else as_array(groups)
+    values = csr_array(groups) if issparse(groups) else as_array(groups, "groups")
     if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1 and not issparse(groups)):
-        names, codes = np.unique(values.reshape(-1), return_inverse=True)
+        names, codes = codes_of(values, "groups")
         items = np.arange(len(codes) + 1)
         member = csr_array((np.ones(len(codes)), codes, items), shape=(len(codes), len(names)))
         return names, member

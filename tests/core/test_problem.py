@@ -243,6 +243,15 @@ def test_moving_a_problem_moves_all_of_it(monkeypatch):
         ({"distortion": "quadratik"}, "Did you mean 'quadratic'"),
         ({"distortion": "barrier"}, r"pass an instance, Barrier\(rho=\.\.\.\)"),
         ({"distortion": "quadratic", "deviations": np.ones(5)}, "unknown loss 'quadratic'"),
+        *(
+            ({name: np.ma.array(values, mask=values < 1)}, f"{name} is a masked array with")
+            for name, values in (
+                ("edges", np.array([[0, 1], [1, 2]])),
+                ("weights", np.arange(5.0)),
+                ("deviations", np.arange(5.0)),
+                ("item_weights", np.arange(4.0)),
+            )
+        ),
     ],
 )
 def test_problems_that_make_no_sense_are_refused(arguments, message):
@@ -282,6 +291,7 @@ def test_missing_gpu_is_named_with_what_is_there():
             "starting point X holds NaN or infinite entries; all must be finite",
         ),
         ({"X": np.full((4, 2), np.inf)}, "holds NaN or infinite entries"),
+        ({"X": np.ma.array(np.ones((4, 2)), mask=np.eye(4, 2))}, "X is a masked array with 2"),
         ({"X": "quadratic"}, "must hold real numbers; got dtype <U9"),
         ({"X": np.ones((4, 2), complex)}, "must hold real numbers; got dtype complex128"),
         (

@@ -1,6 +1,7 @@
 """What an embedding keeps of the data: scikit-learn's own, closed forms, invariances, bad input."""
 
 import tracemalloc
+from decimal import Decimal
 from itertools import permutations
 
 import numpy as np
@@ -302,6 +303,26 @@ def test_knn_accuracy_reads_one_column_of_classes_and_whole_floats(data):
     assert metrics.knn_accuracy(X, y.astype(float)) == expected
 
 
+@pytest.mark.parametrize("masked", ["X", "embedding", "y"])
+def test_masked_entries_are_refused_and_not_read_as_numbers(data, masked):
+    arguments = dict(zip(("X", "embedding", "y"), data, strict=True))
+    values = arguments[masked]
+    metrics.quality_report(**arguments | {masked: np.ma.array(values)})
+    hidden = np.ma.array(values, mask=np.arange(values.size).reshape(values.shape) == 3)
+    with pytest.raises(ValueError, match=f"{masked} is a masked array with 1 masked"):
+        metrics.quality_report(**arguments | {masked: hidden})
+
+
+@pytest.mark.parametrize("number", [float, Decimal])
+def test_objects_that_are_numbers_are_read_as_numbers(data, number):
+    _, embedding, y = data
+    target = embedding[:, 0]
+    as_objects = np.array([number(v) for v in target], dtype=object)
+    assert metrics.knn_r2(embedding, as_objects) == metrics.knn_r2(embedding, target)
+    classes = np.array([number(int(v)) for v in y], dtype=object)
+    assert metrics.knn_accuracy(embedding, classes) == metrics.knn_accuracy(embedding, y)
+
+
 def test_measures_leave_the_global_random_state_alone(data):
     X, embedding, y = data
     before = np.random.get_state()[1].copy()
@@ -345,6 +366,30 @@ def test_measures_leave_the_global_random_state_alone(data):
             lambda X, E: metrics.knn_accuracy(E, np.ones(10), 2, test=np.zeros(10, dtype=bool)),
             "test selects no item",
         ),
+        (lambda X, E: metrics.knn_r2(E, E[:, 0], 2, test=[]), "test selects no item"),
+        (
+            lambda X, E: metrics.knn_r2(E, E[:, 0], 2, test=[1, 10]),
+            "indices from 1 to 10, but there are 10",
+        ),
+        (lambda X, E: metrics.knn_r2(E, E[:, 0], 2, test=[0.5]), "mask of the 10 items or integer"),
+        (lambda X, E: metrics.knn_r2(E, E[:, 0], 2, test=[True]), r"shape \(1,\) and dtype bool"),
+        (lambda X, E: metrics.knn_r2(E, E[:, 0], 2.5), "n_neighbors must be an integer; got 2.5"),
+        (lambda X, E: metrics.neighborhood_recall(X, E, 2, sample=2.5), "sample must be an int"),
+        (lambda X, E: metrics.triplet_accuracy(X, E, 2.5), "n_triplets must be an integer"),
+        (
+            lambda X, E: metrics.knn_accuracy(E, E[:, 0].astype(object), 2),
+            r"y is continuous \(such as",
+        ),
+        (
+            lambda X, E: metrics.knn_accuracy(E, np.array(["a", 1] * 5, dtype=object), 2),
+            "y mixes labels of several types, int, str",
+        ),
+        (
+            lambda X, E: metrics.knn_accuracy(E, np.array([None, *"abababcdc"], dtype=object), 2),
+            "y mixes labels of several types, NoneType, str",
+        ),
+        (lambda X, E: metrics.knn_r2(E, csr_array(E[:, :1]), 2), "y is a sparse matrix of shape"),
+        (lambda X, E: metrics.neighborhood_recall(X, csr_array(E), 2), "embedding is a sparse"),
     ],
 )
 def test_bad_arguments_are_refused(call, message):

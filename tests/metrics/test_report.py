@@ -159,7 +159,9 @@ def test_an_indicator_matrix_of_disjoint_groups_is_the_same_as_labels():
     labels = np.array([0, 2, 1, 1, 0])
     edges, distortions = np.array([[0, 1], [2, 3], [3, 0], [4, 0]]), [1.0, np.inf, np.nan, 2.0]
     expected = metrics.distortion_by_group(distortions, edges, labels)
-    for groups in (labels[:, None], labels[:, None] == np.arange(3)):
+    indicators = labels[:, None] == np.arange(3)
+    sparse = [csr_array(indicators).asformat(f) for f in ("csr", "csc", "coo", "lil", "dok", "bsr")]
+    for groups in (labels[:, None], indicators, *sparse):
         found = metrics.distortion_by_group(distortions, edges, groups)
         for ours, theirs in zip(found, expected, strict=True):
             np.testing.assert_array_equal(ours, theirs)
@@ -175,6 +177,8 @@ def test_an_indicator_matrix_of_disjoint_groups_is_the_same_as_labels():
         ([["a", "b"]] * 3, "indicator matrix of 0 and 1"),
         (np.zeros((3, 2, 2)), r"shape \(3, 2, 2\)"),
         ([[0.5, 0.5]] * 3, "indicator matrix of 0 and 1"),
+        (np.array(["a", None, "b"], dtype=object), "groups mixes labels of several types, None"),
+        (np.ma.array([0, 1, 1], mask=[0, 1, 0]), "groups is a masked array with 1 masked"),
     ],
 )
 def test_groups_that_are_neither_labels_nor_indicators_are_refused(groups, message):

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from skmde._utils.validation import check_not_masked
 from skmde.core.kernels.backend import Run
 from skmde.functions.adapters import CallableLoss, CallablePenalty
 from skmde.functions.base import Loss, Penalty
@@ -209,6 +210,7 @@ def as_edges(edges: Any, n_items: int) -> np.ndarray:
     """Edges as an integer array of shape (p, 2), checked against the number of items."""
     if isinstance(edges, torch.Tensor):
         edges = edges.detach().cpu().numpy()
+    check_not_masked(edges, "edges", "leave these edges out")
     pairs = np.asarray(edges)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.shape[0] == 0:
         raise ValueError(
@@ -252,6 +254,7 @@ def _per_edge(values: Any, p: int, name: str) -> np.ndarray | None:
         return None
     if isinstance(values, torch.Tensor):
         values = values.detach().cpu().numpy()
+    check_not_masked(values, name, "leave these edges out")
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must be numbers; got dtype {array.dtype}.")

@@ -27,7 +27,7 @@ from skmde.preprocessing.neighbors.metrics.names import (
     known_to_sklearn,
 )
 from skmde.preprocessing.neighbors.radius import within_radius
-from skmde.preprocessing.neighbors.selection import sort_rows
+from skmde.preprocessing.neighbors.selection import check_count, sort_rows
 from skmde.preprocessing.neighbors.spaces import AngularSpace, MetricSpace, VectorSpace
 
 __all__ = ["ALGORITHMS", "NeighborIndex", "check_rows"]
@@ -207,7 +207,13 @@ class NeighborIndex:
             -1 where there is no neighbour.
         distances : ndarray of shape (n_queries, k), float64
             Infinity where there is no neighbour.
+
+        Raises
+        ------
+        ValueError
+            If `X` has another number of features, or `k` is not an integer of at least 1.
         """
+        check_count(k, "k")
         if X is None:
             indices, values = self._search.search_training(k, self.n_jobs)
         else:

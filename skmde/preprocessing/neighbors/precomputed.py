@@ -23,6 +23,7 @@ from skmde._linalg.symmetry import mean_of_stored_directions, symmetric_matrix
 from skmde._utils.validation import ROUNDING
 from skmde.preprocessing.neighbors.radius import trim
 from skmde.preprocessing.neighbors.selection import (
+    check_count,
     clamp_neighbors,
     drop_far,
     drop_self,
@@ -164,6 +165,8 @@ def precomputed_queries(distances, n_neighbors=None, *, n_train, max_distance=No
     >>> precomputed_queries(np.array([[3.0, 1.0, 2.0]]), 2, n_train=3)[0].tolist()
     [[1, 2]]
     """
+    if n_neighbors is not None:
+        check_count(n_neighbors, "n_neighbors")
     if _is_neighbor_tables(distances):
         indices, values = sort_rows(*_checked_table_entries(distances))
         _check_range(indices, n_train)

@@ -15,6 +15,7 @@ from skmde._utils.warn import warn
 from skmde.preprocessing.neighbors.backends.kernels import select_smallest
 
 __all__ = [
+    "check_count",
     "clamp_neighbors",
     "drop_far",
     "drop_self",
@@ -25,6 +26,15 @@ __all__ = [
 
 # Up to this number of neighbours, insertion into a sorted list is faster than sorting a whole row.
 _FEW = 256
+
+
+def check_count(number, name):
+    """Raise ValueError if a number of neighbours is not an integer of at least 1.
+
+    The compiled searches write beyond their tables if there is no column.
+    """
+    if not isinstance(number, Integral) or isinstance(number, bool) or number < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {number!r}.")
 
 
 def clamp_neighbors(n_neighbors, n_samples):
@@ -41,8 +51,7 @@ def clamp_neighbors(n_neighbors, n_samples):
     n_neighbors : int
         At most ``n_samples - 1``.
     """
-    if not isinstance(n_neighbors, Integral) or isinstance(n_neighbors, bool) or n_neighbors < 1:
-        raise ValueError(f"n_neighbors must be an integer of at least 1, got {n_neighbors!r}.")
+    check_count(n_neighbors, "n_neighbors")
     if n_samples < 2:
         raise ValueError(f"Neighbours need at least 2 samples; found {n_samples} sample.")
     if n_neighbors > n_samples - 1:

@@ -113,10 +113,18 @@ def test_parameters_mean_what_they_mean_in_scikit_learn(metric, params):
         ("mahalanobis", {"V": np.eye(4), "VI": np.eye(4)}, "pass one of them"),
         ("minkowski", {"p": -1}, "positive p, got p=-1"),
         ("minkowski", {"p": 3, "w": [1, -2, 1, 1]}, "at least 0, got -2.0 for feature 1"),
+        ("minkowski", {"p": "a"}, "positive p, got p='a'"),
+        ("minkowski", {"p": None}, "positive p, got p=None"),
+        ("minkowski", {"p": [1, 2]}, r"positive p, got p=\[1, 2\]"),
+        ("hamming", {"w": "abcd"}, "'w'. must be a dense array of numbers, got 'abcd'"),
+        ("minkowski", {"w": [[1], [1, 2]]}, "'w'. must be a dense array of numbers"),
+        ("seuclidean", {"V": ["a"] * 4}, "'V'. must be a dense array of numbers"),
+        ("mahalanobis", {"VI": sp.eye_array(4)}, "'VI'. must be a dense array of numbers"),
     ],
 )
-def test_impossible_parameters_are_refused(metric, params, message):
-    for call in both(X, metric=metric, metric_params=params):
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_impossible_parameters_are_refused(kind, metric, params, message):
+    for call in both(kind(X), metric=metric, metric_params=params):
         with pytest.raises(ValueError, match=message):
             call()
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from skmde.preprocessing.neighbors.precomputed import precomputed_queries
 from skmde.preprocessing.neighbors.search import NeighborIndex, nearest_neighbors
 
 
@@ -130,3 +131,16 @@ def test_more_queries_than_training_rows(cloud):
     indices, distances = index.kneighbors(cloud[:2], 60)
     assert (indices[:, :50] >= 0).all()
     assert (indices[:, 50:] == -1).all() and np.isinf(distances[:, 50:]).all()
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, "3", None, True])
+@pytest.mark.parametrize("given", [True, False])
+def test_a_number_of_neighbors_below_1_is_refused(k, given):
+    """The compiled search wrote beyond a table without columns, which ended the process."""
+    X = np.random.default_rng(0).random((20, 3))
+    index = NeighborIndex().fit(X)
+    with pytest.raises(ValueError, match="k must be an integer of at least 1, got"):
+        index.kneighbors(X if given else None, k)
+    if k is not None:
+        with pytest.raises(ValueError, match="n_neighbors must be an integer of at least 1, got"):
+            precomputed_queries(X, k, n_train=3)

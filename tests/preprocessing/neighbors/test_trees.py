@@ -36,6 +36,17 @@ def bent_far_away(a, b):
     return d if d < 8 else d**2
 
 
+def levelling_off(a, b):
+    """A metric among rows that are far apart, and none among close ones."""
+    return min(25 * squared(a, b), 1.0)
+
+
+def infinite_far_away(a, b):
+    """No metric among close rows; an infinite sum of two sides hides nothing."""
+    d = squared(a, b)
+    return d if d < 1 else np.inf
+
+
 @pytest.fixture
 def always(monkeypatch):
     monkeypatch.setattr(LIMIT, 0)
@@ -89,6 +100,22 @@ def test_a_function_that_is_no_metric_among_few_rows_is_seen(always):
     X = np.random.default_rng(0).standard_normal((300, 3))
     X[::20] *= 10
     assert nearest_neighbors(X, 6, metric=bent_far_away)[2].algorithm_ == "exact"
+
+
+@pytest.mark.parametrize(
+    ("metric", "n_clusters"), [(levelling_off, 20), (infinite_far_away, 1), (infinite_far_away, 20)]
+)
+def test_a_function_that_is_no_metric_among_close_rows_is_seen(metric, n_clusters, always, recwarn):
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 3))
+    if n_clusters > 1:
+        X = 20 * rng.standard_normal((n_clusters, 3))[rng.integers(n_clusters, size=400)] + 0.5 * X
+    _, distances, index = nearest_neighbors(X, 6, metric=metric)
+    assert index.algorithm_ == "exact"
+    assert not len(recwarn)
+    D = np.array([[metric(a, b) for b in X] for a in X])
+    np.fill_diagonal(D, np.inf)
+    np.testing.assert_allclose(distances, np.sort(D, axis=1)[:, :6])
 
 
 def test_a_function_is_called_for_few_pairs(monkeypatch):

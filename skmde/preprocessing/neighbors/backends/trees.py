@@ -23,7 +23,7 @@ __all__ = ["TreeSearch", "obeys_triangles", "suits_tree"]
 # As in scikit-learn; with more features, a tree skips few rows.
 _MOST_FEATURES = 15
 _METRICS = frozenset("canberra chebyshev haversine l1 manhattan".split())
-_SAMPLE, _CHECKED = 32, 16
+_SAMPLE, _CHECKED, _EVERY = 32, 16, 4
 _PIECE = 256
 _ROUNDING = 1e-9
 
@@ -47,9 +47,10 @@ def suits_tree(rows, metric, params):
 def obeys_triangles(rows, function, params):
     """Whether a user's function of two rows seems to be a metric.
 
-    It has to be symmetric and keep the triangle inequality among some rows and the middles of some,
-    which the tree compares, too. For some rows, the tree has to find the neighbours that comparing
-    all rows finds.
+    It has to be finite, symmetric and keep the triangle inequality among some rows, some of their
+    neighbours, and middles of pairs of them, which the tree compares, too. Of pairs that are far
+    apart, a function that levels off would hide how it grows. For some rows, the tree has to find
+    the neighbours that comparing all rows finds.
 
     Parameters
     ----------
@@ -59,20 +60,32 @@ def obeys_triangles(rows, function, params):
     """
     some = rows[np.linspace(0, len(rows) - 1, _SAMPLE).astype(int)]
     points = np.concatenate([some, (some + some[::-1]) / 2, rows.mean(axis=0)[None]])
+    checked = np.linspace(0, len(rows) - 1, _CHECKED).astype(np.int32)
+    k = min(_CHECKED, len(rows) - 1)
     every = PairwiseSearch(rows, function, params)
     try:
-        D = every.between(points, points)
-        near = _ROUNDING * D.max()
-        detours = (D[:, :, None] + D[None]).min(axis=1)
-        if np.abs(D - D.T).max() > near or (D > detours + near).any():
+        if not _keeps_triangles(every.between(points, points)):
             return False
-        checked = np.linspace(0, len(rows) - 1, _CHECKED).astype(np.int32)
-        k = min(_CHECKED, len(rows) - 1)
-        _, expected = every.search(rows[checked], k, checked, 1)
+        neighbors, expected = every.search(rows[checked], k, checked, 1)
+        if not np.isfinite(expected).all():
+            return False
+        for own, others in zip(checked[::_EVERY], neighbors[::_EVERY], strict=True):
+            close = rows[others]
+            close = np.concatenate([rows[[own]], close, (rows[own] + close) / 2])
+            if not _keeps_triangles(every.between(close, close)):
+                return False
         _, found = TreeSearch(rows, function, params).search(rows[checked], k, checked, 1)
     except Exception:  # of the user's function, which the exact search reports
         return False
-    return np.allclose(found, expected, rtol=_ROUNDING, atol=near)
+    return np.allclose(found, expected, rtol=_ROUNDING, atol=_ROUNDING * expected.max())
+
+
+def _keeps_triangles(D):
+    """Whether all distances are finite, symmetric, and no longer than detours by a third point."""
+    rounding = _ROUNDING * D.max()
+    if not np.isfinite(rounding) or np.abs(D - D.T).max() > rounding:
+        return False
+    return not (D > (D[:, :, None] + D[None]).min(axis=1) + rounding).any()
 
 
 class TreeSearch(RowSearch):

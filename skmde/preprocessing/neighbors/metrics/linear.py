@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from skmde._utils.jit import jit
 from skmde._utils.threads import run_rows
 from skmde._utils.warn import warn
-from skmde.preprocessing.neighbors.metrics.parameters import checked_variances
+from skmde.preprocessing.neighbors.metrics.parameters import as_floats, checked_variances
 
 __all__ = ["LinearMap", "linear_form"]
 
@@ -214,7 +214,7 @@ def _eigen(matrix, name):
 
 
 def _checked_square(values, name, d):
-    values = np.asarray(values, np.float64)
+    values = as_floats(values, name)
     if values.shape != (d, d):
         raise ValueError(
             f"metric='mahalanobis' needs the {'inverse ' * (name == 'VI')}covariance {name} of "

@@ -55,8 +55,8 @@ def euclidean_form(metric, metric_params):
     if callable(metric):
         return None
     params = dict(metric_params or {})
-    if metric == "minkowski" and float(params.pop("p", 2)) != 2:
-        return None
+    if metric == "minkowski" and np.array_equal(params.get("p"), 2):
+        del params["p"]
     if params:
         return None
     if metric in ("euclidean", "l2", "minkowski"):

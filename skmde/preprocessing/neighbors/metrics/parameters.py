@@ -102,9 +102,10 @@ def plain_metric(metric, metric_params, n_features):
 
 
 def _plain_minkowski(params):
-    p = float(params.pop("p", 2))
+    given = params.pop("p", 2)
+    p = float(given) if np.ndim(given) == 0 and is_numeric(given) else np.nan
     if not p > 0:
-        raise ValueError(f"metric='minkowski' needs a positive p, got p={p!r}.")
+        raise ValueError(f"metric='minkowski' needs a positive p, got p={given!r}.")
     # Weights of the largest difference only say which features count, as in SciPy.
     if np.isinf(p) and "w" in params:
         params["w"] = (params["w"] > 0).astype(np.float64)
@@ -113,8 +114,25 @@ def _plain_minkowski(params):
     return "minkowski", {"p": p, **params}
 
 
+def is_numeric(values):
+    """Whether a parameter is a real number or a dense array of them."""
+    try:
+        return np.asarray(values).dtype.kind in "fiub"
+    except ValueError:  # rows of several lengths
+        return False
+
+
+def as_floats(values, name):
+    """A parameter as an array of float64; raise ValueError if it does not hold numbers."""
+    if not is_numeric(values):
+        raise ValueError(
+            f"metric_params[{name!r}] must be a dense array of numbers, got {values!r}."
+        )
+    return np.asarray(values, np.float64)
+
+
 def _checked_vector(values, name, n_features, *, zero):
-    values = np.asarray(values, np.float64)
+    values = as_floats(values, name)
     if values.shape != (n_features,):
         raise ValueError(
             f"metric_params[{name!r}] must hold one number for each of the {n_features} features, "
