@@ -42,7 +42,7 @@ from skmde.core.objectives.edges import EdgeList
 from skmde.core.objectives.repulsion import RepulsiveTerm
 from skmde.core.objectives.rescaled import Rescaled
 from skmde.core.objectives.total import Total
-from skmde.core.precision import is_moderate, resolves, resolves_units
+from skmde.core.precision import has_moderate_weights, is_moderate, resolves, resolves_units
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import Callback, SolveResult, callbacks_in_units
@@ -411,7 +411,8 @@ class AnchoredProblem:
         pairs = term.edges
         if self._anchor_weight is not None:
             pairs = replace(pairs, segments=pairs.segments[:-1])
-        return typical_scale(pairs, Centered(), self.values.shape[1])
+        tight = np.inf if self._groups is None else self._groups.tight
+        return typical_scale(pairs, Centered(), self.values.shape[1], tight)
 
     def _variables(self) -> _Variables:
         unit, factor = self._unit()
@@ -425,6 +426,7 @@ class AnchoredProblem:
         stiffness = self._stiffness()
         stiffest = stiffness.max() * unit**2 / factor
         moderate = is_moderate(size) and stiffest < _STIFF and resolves(self.deviations)
+        moderate = moderate and has_moderate_weights(self.weights)
         length = length or 1.0
         return _Variables(frame, factor, values, offset, stiffness, size, length, bool(moderate))
 

@@ -14,6 +14,7 @@ _SHORTEST = 1e-4  # part of the longest distance that float32 resolves to a thou
 _SMALLEST_UNIT = 1e-2  # beyond, rounding of steep losses of few pairs outweighs all others
 _FAR = 100.0  # float32 then resolves a 100,000th of the length
 _SIZES = (1e-6, 1e6)  # sizes of an embedding that leave float32 enough range
+_WEIGHTS = (1e-12, 1e12)  # largest weights that leave float32 enough range
 
 
 def resolves(distances: np.ndarray | torch.Tensor | None) -> bool:
@@ -46,6 +47,25 @@ def resolves_units(shortest: float) -> bool:
 def is_moderate(size: float) -> bool:
     """Whether an embedding of this size is within the range of float32, with its squares."""
     return _SIZES[0] < size < _SIZES[1]
+
+
+def has_moderate_weights(weights: np.ndarray | torch.Tensor | None) -> bool:
+    """Whether the largest weight, times distortions and slopes, is within the range of float32.
+
+    Parameters
+    ----------
+    weights : ndarray or torch.Tensor, or None
+        May be negative. None means that all are 1.
+
+    Returns
+    -------
+    enough : bool
+        Also true if all weights are 0.
+    """
+    if weights is None or not len(weights):
+        return True
+    largest = max(float(weights.max()), -float(weights.min()))
+    return largest == 0 or _WEIGHTS[0] < largest < _WEIGHTS[1]
 
 
 def is_far(coordinates: np.ndarray, length: float) -> bool:

@@ -35,10 +35,11 @@ from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import Edges, EdgeTerm, distances, distortions
 from skmde.core.objectives.edges import Distortion, EdgeList
 from skmde.core.objectives.total import Total
-from skmde.core.precision import resolves, resolves_units
+from skmde.core.precision import has_moderate_weights, is_moderate, resolves, resolves_units
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState
+from skmde.core.solvers.scale import Scale
 from skmde.core.tight_groups import find_tight_groups
 from skmde.core.typical_scale import typical_scale
 from skmde.exceptions import ConvergenceWarning
@@ -119,9 +120,10 @@ class MDE:
     The problem is solved in float64 if any of `weights`, `deviations` and the starting point
     is float64, or if float32 does not resolve the deviations: if the shortest one above 0 is less
     than 1e-4 of the longest, or if the losses of short ones are so steep that these pairs are held
-    1000 times as stiffly as an item is by all others. Otherwise it is solved in float32, which
-    takes half the time. Its precision is enough for plots, and for use as features in other
-    methods.
+    1000 times as stiffly as an item is by all others. The same holds if the longest deviation is
+    not between 1e-6 and 1e6, or the largest weight not between 1e-12 and 1e12, since products of
+    them leave the range of float32. Otherwise it is solved in float32, which takes half the time.
+    Its precision is enough for plots, and for use as features in other methods.
 
     Items that are held so stiffly are solved for in variables of their own: their common position,
     and their offsets from it in a unit that makes these as stiff as the rest. Otherwise one pair
@@ -184,7 +186,7 @@ class MDE:
         fixed = np.asarray(self.constraint.fixed_items)
         self._groups = find_tight_groups(self._edges, self.n_items, fixed)
         units = math.inf if self._groups is None else self._groups.shortest
-        if not (resolves_units(units) and resolves(self._edges.deviations)):
+        if not (resolves_units(units) and self._edges_suit_float32()):
             self._edges = self._edges.to(dtype=torch.float64)
         self._repulsion = AllPairsRepulsion.checked(
             repulsion,
@@ -206,6 +208,13 @@ class MDE:
             f"MDE({self.n_items} items, {self.n_components} components, {len(self._edges)} edges, "
             f"{functions}, {self.constraint!r})"
         )
+
+    def _edges_suit_float32(self) -> bool:
+        deviations = self._edges.deviations
+        if not (has_moderate_weights(self._edges.weights) and resolves(deviations)):
+            return False
+        longest = 0.0 if deviations is None else float(deviations.max())
+        return longest == 0 or is_moderate(longest)
 
     @property
     def edges(self) -> torch.Tensor:
@@ -265,6 +274,8 @@ class MDE:
             the deviations with the losses' own lengths. For penalties, the unit is the mean of
             :math:`|w\, p'(1)|`. For losses, it is the mean of
             :math:`|w\, l(\delta, 2 \delta)|`, divided by the root mean square of the deviations.
+            An item whose pairs have more than 100 times the share of the median item in such a mean
+            counts as if it had that much, so that a huge weight leaves no other pair unsolved.
         max_iter : int, default=300
             Maximum number of iterations; 0 returns the starting point.
         memory_size : int, default=10
@@ -308,7 +319,7 @@ class MDE:
                 max_iter,
                 memory_size,
                 snapshot_every=snapshot_every,
-                scale=typical_scale(self._edges, self.constraint, self.n_components),
+                scale=self._scale(),
                 groups=self._groups,
             )
             start = self._starting_point(X, random_state, lbfgs)
@@ -326,6 +337,10 @@ class MDE:
         self.result = result
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X
+
+    def _scale(self) -> Scale:
+        tight = math.inf if self._groups is None else self._groups.tight
+        return typical_scale(self._edges, self.constraint, self.n_components, tight)
 
     def _warn_if_collapsed(self, start: torch.Tensor, result: SolveResult) -> None:
         """Warn if nothing holds the items apart, so that a single point is the best embedding."""

@@ -27,6 +27,7 @@ def doubled(gap, rows=(0, 30)):
 def fitted(estimator, X, **fit_parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "The solve ended at max_iter")
         return estimator.fit(X, **fit_parameters)
 
 
