@@ -23,6 +23,7 @@ from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
+from skmde._utils.validation import check_magnitude
 from skmde._utils.warn import warn
 from skmde.constraints import Centered, Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
@@ -35,7 +36,13 @@ from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import Edges, EdgeTerm, distances, distortions
 from skmde.core.objectives.edges import Distortion, EdgeList
 from skmde.core.objectives.total import Total
-from skmde.core.precision import has_moderate_weights, is_moderate, resolves, resolves_units
+from skmde.core.precision import (
+    check_above_zero,
+    has_moderate_weights,
+    is_moderate,
+    resolves,
+    resolves_units,
+)
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState
@@ -183,6 +190,7 @@ class MDE:
             dtype=_common_dtype(weights, deviations),
             device=self.device,
         )
+        self._check_magnitudes()
         fixed = np.asarray(self.constraint.fixed_items)
         self._groups = find_tight_groups(self._edges, self.n_items, fixed)
         units = math.inf if self._groups is None else self._groups.shortest
@@ -209,12 +217,23 @@ class MDE:
             f"{functions}, {self.constraint!r})"
         )
 
+    def _check_magnitudes(self) -> None:
+        deviations = self._edges.deviations
+        check_magnitude(self._edges.weights.cpu().numpy(), "weights")
+        if deviations is not None:
+            check_magnitude(deviations.cpu().numpy(), "deviations", small=False)
+            check_above_zero(self._longest_deviation())
+
     def _edges_suit_float32(self) -> bool:
         deviations = self._edges.deviations
         if not (has_moderate_weights(self._edges.weights) and resolves(deviations)):
             return False
-        longest = 0.0 if deviations is None else float(deviations.max())
+        longest = self._longest_deviation()
         return longest == 0 or is_moderate(longest)
+
+    def _longest_deviation(self) -> float:
+        deviations = self._edges.deviations
+        return 0.0 if deviations is None else float(deviations.max())
 
     @property
     def edges(self) -> torch.Tensor:

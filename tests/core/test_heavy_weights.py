@@ -123,3 +123,26 @@ def test_which_weights_float32_takes():
     assert has_moderate_weights(np.array([1e-40, -1.0]))
     assert not has_moderate_weights(np.array([0.0, -1e13]))
     assert not has_moderate_weights(torch.tensor([1e-13, 0.0]))
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute", "kamada_kawai", "logistic"])
+@pytest.mark.parametrize("factor", [1e-320, 1e-90, 1e-40])
+def test_distances_that_losses_take_for_zero_are_refused(loss, factor):
+    with pytest.raises(ValueError, match=r"deviations: the longest .* at least 1e-30.* unit"):
+        MDE(N, 2, EDGES, loss, deviations=factor * DELTA)
+
+
+@pytest.mark.parametrize("name", ["weights", "deviations"])
+@pytest.mark.parametrize("edges", [EDGES, None])
+def test_numbers_whose_squares_leave_float64_are_refused(name, edges):
+    numbers = {"weights": np.ones(len(FIRST)), "deviations": DELTA}
+    numbers[name] = numbers[name] * 1e200
+    with pytest.raises(ValueError, match=f"{name}: the largest absolute value .* at most 1e"):
+        MDE(N, 2, edges, "squared", **numbers)
+
+
+def test_weights_whose_squares_vanish_are_refused():
+    with pytest.raises(ValueError, match=r"weights: the largest absolute value .* 1e-100"):
+        MDE(N, 2, EDGES, "quadratic", "standardized", weights=np.full(len(FIRST), 1e-200))
+    nothing = MDE(N, 2, EDGES, "squared", deviations=np.zeros(len(FIRST)))  # zeros have no unit
+    assert nothing.embed(random_state=0).abs().max() < 1e-3
