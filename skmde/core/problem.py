@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.components import component_labels
-from skmde._linalg.frame import Unit
+from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.renamed_arguments import suggest_renamed
@@ -284,17 +284,19 @@ class MDE:
         X : array-like of shape (n_items, n_components), default=None
             Starting point; the array is not modified. If some items are anchored, it is first
             rotated, reflected and shifted so that these items are nearest to their coordinates.
-            Then it is projected onto the constraint set. None means a random starting point. If
-            items are anchored and there are original distances, the problem is first solved
-            without the anchors from this random point.
+            Then it is projected onto the constraint set. If it is 10,000 times as large or small as
+            the deviations, it is scaled to them, unless the constraint sets a unit. None means a
+            random starting point. If items are anchored and there are original distances, the
+            problem is first solved without the anchors from this random point.
         tol : float, default=1e-5
             Stop when the Frobenius norm of the projected gradient is at most `tol` times a unit,
             which follows every common factor of the weights, of the functions and, for losses, of
             the deviations with the losses' own lengths. For penalties, the unit is the mean of
             :math:`|w\, p'(1)|`. For losses, it is the mean of
             :math:`|w\, l(\delta, 2 \delta)|`, divided by the root mean square of the deviations.
-            An item whose pairs have more than 100 times the share of the median item in such a mean
-            counts as if it had that much, so that a huge weight leaves no other pair unsolved.
+            Deviations above 10 times the median count as that much, and so do items whose pairs
+            have above 100 times the share of the median item: huge weights and far items leave no
+            other pair unsolved.
         max_iter : int, default=300
             Maximum number of iterations; 0 returns the starting point.
         memory_size : int, default=10
@@ -435,6 +437,8 @@ class MDE:
             start = self._solved_freely(generator, dtype, solver)
         else:
             start = self._embedding(X, "the starting point X").detach()
+            if self._edges.deviations is not None and self.constraint.is_free and solver.max_iter:
+                start = self._of_usual_size(start, solver.scale.length)
         if len(fixed):
             start = self._over_fixed(start)
         start = self._projected(start)
@@ -444,6 +448,21 @@ class MDE:
             noise = self._random_start(np.random.default_rng(0), start.dtype, self.constraint)
             start = start + 1e-4 * noise
         return start
+
+    def _of_usual_size(self, start: torch.Tensor, length: float) -> torch.Tensor:
+        """The start, scaled to a length of the deviations if it is 10,000 times as large or small.
+
+        Losses cannot tell how to change an embedding whose distances are all 0, or all infinite,
+        beside the deviations.
+        """
+        X = start.cpu().double().numpy()
+        frame = Frame.centered(X)
+        inside = frame.inside(X)
+        size = float(np.sqrt(np.mean(inside**2)))
+        usual = length / math.sqrt(2 * self.n_components)
+        if not size > 0 or 1e-4 <= frame.length * size / usual <= 1e4:
+            return start
+        return torch.from_numpy(usual / size * inside).to(start)
 
     def _solved_freely(
         self, generator: np.random.Generator, dtype: torch.dtype, solver: LBFGS

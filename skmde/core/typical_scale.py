@@ -19,6 +19,10 @@ the same for a good start and a bad one. Therefore it is taken from the pairs al
 A few items with huge weights must not decide when the others are solved. So an item whose share of
 the value is above 100 times the median item's counts as if it had that much.
 
+Likewise, distances above 10 times the median count as if they had that length: the pairs of one
+far outlier must not decide when the map of all others is solved. Where some pairs are tight, their
+variables have that effect.
+
 The first step of a solver needs no precise unit. It is one over the mean of |w_k|, times a power of
 the length, where all functions are built in, so that it is 1 for weights of 1 in the unit length.
 
@@ -44,6 +48,7 @@ from skmde.functions.base import Loss, Penalty
 # Pairs of one built-in function that are looked at. A callable may hold a parameter for each pair,
 # so it gets all of its pairs.
 _MOST = 100_000
+_LONG = 10.0  # longest distance in the unit, relative to the median one
 _MOST_OF_AN_ITEM = 100.0  # largest share of an item in the unit, relative to the median item
 
 
@@ -71,8 +76,9 @@ def typical_scale(
     """
     shortest = math.sqrt(2 * n_components) if constraint.fixes_unit else 0.0
     length, factor = 1.0, 2.0
+    longest = _longest_usual_distance(edges) if tight == math.inf else math.inf
     if edges.deviations is not None:
-        rms = _root_mean_square(edges)
+        rms = _root_mean_square(edges, longest)
         length = max(rms, shortest)
         length = length if 0 < length < math.inf else 1.0
         factor = max(2.0, length / rms) if rms > 0 else 2.0
@@ -87,7 +93,7 @@ def typical_scale(
         if edges.deviations is None:
             grown = _pulls(function, w)
         else:
-            delta = edges.deviations[own]
+            delta = edges.deviations[own].clamp(max=longest)
             grown = growth(function, w, delta, factor * delta)
             if tight < math.inf:
                 span = (factor - 1) * delta.double()
@@ -122,13 +128,23 @@ def _stiffness(
     return stiffness if 0 < stiffness < math.inf else None
 
 
-def _root_mean_square(edges: Edges) -> float:
+def _longest_usual_distance(edges: Edges) -> float:
+    """10 times the median original distance above 0, from a sample of the pairs."""
+    if edges.deviations is None:
+        return math.inf
+    some = edges.deviations[:: -(-len(edges) // _MOST)]
+    some = some[some > 0]
+    return _LONG * float(some.median()) if len(some) else math.inf
+
+
+def _root_mean_square(edges: Edges, longest: float) -> float:
     """Root mean square of the original distances, from the pairs that are looked at."""
     assert edges.deviations is not None
     squares = 0.0
     for segment in edges.segments:
         n = segment.stop - segment.start
         delta = edges.deviations[segment.start : segment.stop : _stride(segment.function, n)]
+        delta = delta.clamp(max=longest)
         squares += n / len(delta) * float(dot(delta.double(), delta.double()))
     return math.sqrt(squares / len(edges))
 

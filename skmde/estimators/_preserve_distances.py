@@ -113,6 +113,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         `tol` times a unit: the mean of :math:`w\, l(\delta, 2 \delta)` over the pairs, divided
         by the root mean square of the distances :math:`\delta`. So a common factor of the
         weights, of the loss, or of the distances and the loss's own lengths changes nothing.
+        Distances far above the median, and samples with far more weight, count as usual ones.
         For groups of near duplicates, see Notes.
     memory_size : int, default=10
         Number of past steps in the quasi-Newton approximation.
