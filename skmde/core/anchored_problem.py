@@ -42,7 +42,13 @@ from skmde.core.objectives.edges import EdgeList
 from skmde.core.objectives.repulsion import RepulsiveTerm
 from skmde.core.objectives.rescaled import Rescaled
 from skmde.core.objectives.total import Total
-from skmde.core.precision import is_moderate, resolves, resolves_units
+from skmde.core.precision import (
+    check_above_zero,
+    has_moderate_weights,
+    is_moderate,
+    resolves,
+    resolves_units,
+)
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import Callback, SolveResult, callbacks_in_units
@@ -292,6 +298,8 @@ class AnchoredProblem:
             return self._solve_exactly()
         X = start() if callable(start) else start
         variables = self._variables()
+        if self.deviations is not None:
+            check_above_zero(float(self.deviations.max()) / variables.frame.unit)
         groups = self._groups = self._tight_groups(variables.frame.unit)
         if groups is not None:
             settings["groups"] = groups
@@ -411,7 +419,8 @@ class AnchoredProblem:
         pairs = term.edges
         if self._anchor_weight is not None:
             pairs = replace(pairs, segments=pairs.segments[:-1])
-        return typical_scale(pairs, Centered(), self.values.shape[1])
+        tight = np.inf if self._groups is None else self._groups.tight
+        return typical_scale(pairs, Centered(), self.values.shape[1], tight)
 
     def _variables(self) -> _Variables:
         unit, factor = self._unit()
@@ -425,6 +434,7 @@ class AnchoredProblem:
         stiffness = self._stiffness()
         stiffest = stiffness.max() * unit**2 / factor
         moderate = is_moderate(size) and stiffest < _STIFF and resolves(self.deviations)
+        moderate = moderate and has_moderate_weights(self.weights)
         length = length or 1.0
         return _Variables(frame, factor, values, offset, stiffness, size, length, bool(moderate))
 
@@ -552,11 +562,12 @@ class AnchoredProblem:
         """Average distortion and its gradient at X, in float64; zeros if there are no pairs."""
         if len(self.edges) == 0:
             return 0.0, np.zeros_like(X)
-        # centred coordinates, so that differences lose no precision
-        value, gradient = self._objective(self.functions, torch.float64).value_and_gradient(
-            torch.from_numpy(X - self.center).to(self._device)
-        )
-        return float(value), gradient.cpu().numpy()
+        # In the frame, differences lose no precision, and the floors of functions are far below.
+        unit, factor = self._unit()
+        objective = self._objective(self.functions, torch.float64, unit, unit**2 / factor)
+        inside = torch.from_numpy(Frame(self.center, unit).inside(X)).to(self._device)
+        value, gradient = objective.value_and_gradient(inside)
+        return factor * float(value), factor / unit * gradient.cpu().numpy()
 
     def _residual_norm(self, gradient: np.ndarray) -> float:
         """Frobenius norm of the rows of free items, with respect to the solver's variables."""

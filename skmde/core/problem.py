@@ -18,12 +18,12 @@ import numpy as np
 import torch
 
 from skmde._linalg.components import component_labels
-from skmde._linalg.frame import Unit
+from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
-from skmde._utils.validation import check_not_masked
+from skmde._utils.validation import check_magnitude, check_not_masked
 from skmde._utils.warn import warn
 from skmde.constraints import Centered, Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
@@ -36,10 +36,17 @@ from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import Edges, EdgeTerm, distances, distortions
 from skmde.core.objectives.edges import Distortion, EdgeList
 from skmde.core.objectives.total import Total
-from skmde.core.precision import resolves, resolves_units
+from skmde.core.precision import (
+    check_above_zero,
+    has_moderate_weights,
+    is_moderate,
+    resolves,
+    resolves_units,
+)
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState
+from skmde.core.solvers.scale import Scale
 from skmde.core.tight_groups import find_tight_groups
 from skmde.core.typical_scale import typical_scale
 from skmde.exceptions import ConvergenceWarning
@@ -120,9 +127,10 @@ class MDE:
     The problem is solved in float64 if any of `weights`, `deviations` and the starting point
     is float64, or if float32 does not resolve the deviations: if the shortest one above 0 is less
     than 1e-4 of the longest, or if the losses of short ones are so steep that these pairs are held
-    1000 times as stiffly as an item is by all others. Otherwise it is solved in float32, which
-    takes half the time. Its precision is enough for plots, and for use as features in other
-    methods.
+    1000 times as stiffly as an item is by all others. The same holds if the longest deviation is
+    not between 1e-6 and 1e6, or the largest weight not between 1e-12 and 1e12, since products of
+    them leave the range of float32. Otherwise it is solved in float32, which takes half the time.
+    Its precision is enough for plots, and for use as features in other methods.
 
     Items that are held so stiffly are solved for in variables of their own: their common position,
     and their offsets from it in a unit that makes these as stiff as the rest. Otherwise one pair
@@ -182,10 +190,11 @@ class MDE:
             dtype=_common_dtype(weights, deviations),
             device=self.device,
         )
+        self._check_magnitudes()
         fixed = np.asarray(self.constraint.fixed_items)
         self._groups = find_tight_groups(self._edges, self.n_items, fixed)
         units = math.inf if self._groups is None else self._groups.shortest
-        if not (resolves_units(units) and resolves(self._edges.deviations)):
+        if not (resolves_units(units) and self._edges_suit_float32()):
             self._edges = self._edges.to(dtype=torch.float64)
         self._repulsion = AllPairsRepulsion.checked(
             repulsion,
@@ -207,6 +216,24 @@ class MDE:
             f"MDE({self.n_items} items, {self.n_components} components, {len(self._edges)} edges, "
             f"{functions}, {self.constraint!r})"
         )
+
+    def _check_magnitudes(self) -> None:
+        deviations = self._edges.deviations
+        check_magnitude(self._edges.weights.cpu().numpy(), "weights")
+        if deviations is not None:
+            check_magnitude(deviations.cpu().numpy(), "deviations", small=False)
+            check_above_zero(self._longest_deviation())
+
+    def _edges_suit_float32(self) -> bool:
+        deviations = self._edges.deviations
+        if not (has_moderate_weights(self._edges.weights) and resolves(deviations)):
+            return False
+        longest = self._longest_deviation()
+        return longest == 0 or is_moderate(longest)
+
+    def _longest_deviation(self) -> float:
+        deviations = self._edges.deviations
+        return 0.0 if deviations is None else float(deviations.max())
 
     @property
     def edges(self) -> torch.Tensor:
@@ -257,15 +284,19 @@ class MDE:
         X : array-like of shape (n_items, n_components), default=None
             Starting point; the array is not modified. If some items are anchored, it is first
             rotated, reflected and shifted so that these items are nearest to their coordinates.
-            Then it is projected onto the constraint set. None means a random starting point. If
-            items are anchored and there are original distances, the problem is first solved
-            without the anchors from this random point.
+            Then it is projected onto the constraint set. If it is 10,000 times as large or small as
+            the deviations, it is scaled to them, unless the constraint sets a unit. None means a
+            random starting point. If items are anchored and there are original distances, the
+            problem is first solved without the anchors from this random point.
         tol : float, default=1e-5
             Stop when the Frobenius norm of the projected gradient is at most `tol` times a unit,
             which follows every common factor of the weights, of the functions and, for losses, of
             the deviations with the losses' own lengths. For penalties, the unit is the mean of
             :math:`|w\, p'(1)|`. For losses, it is the mean of
             :math:`|w\, l(\delta, 2 \delta)|`, divided by the root mean square of the deviations.
+            Deviations above 10 times the median count as that much, and so do items whose pairs
+            have above 100 times the share of the median item: huge weights and far items leave no
+            other pair unsolved.
         max_iter : int, default=300
             Maximum number of iterations; 0 returns the starting point.
         memory_size : int, default=10
@@ -309,7 +340,7 @@ class MDE:
                 max_iter,
                 memory_size,
                 snapshot_every=snapshot_every,
-                scale=typical_scale(self._edges, self.constraint, self.n_components),
+                scale=self._scale(),
                 groups=self._groups,
             )
             start = self._starting_point(X, random_state, lbfgs)
@@ -327,6 +358,10 @@ class MDE:
         self.result = result
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X
+
+    def _scale(self) -> Scale:
+        tight = math.inf if self._groups is None else self._groups.tight
+        return typical_scale(self._edges, self.constraint, self.n_components, tight)
 
     def _warn_if_collapsed(self, start: torch.Tensor, result: SolveResult) -> None:
         """Warn if nothing holds the items apart, so that a single point is the best embedding."""
@@ -402,6 +437,8 @@ class MDE:
             start = self._solved_freely(generator, dtype, solver)
         else:
             start = self._embedding(X, "the starting point X").detach()
+            if self._edges.deviations is not None and self.constraint.is_free and solver.max_iter:
+                start = self._of_usual_size(start, solver.scale.length)
         if len(fixed):
             start = self._over_fixed(start)
         start = self._projected(start)
@@ -411,6 +448,21 @@ class MDE:
             noise = self._random_start(np.random.default_rng(0), start.dtype, self.constraint)
             start = start + 1e-4 * noise
         return start
+
+    def _of_usual_size(self, start: torch.Tensor, length: float) -> torch.Tensor:
+        """The start, scaled to a length of the deviations if it is 10,000 times as large or small.
+
+        Losses cannot tell how to change an embedding whose distances are all 0, or all infinite,
+        beside the deviations.
+        """
+        X = start.cpu().double().numpy()
+        frame = Frame.centered(X)
+        inside = frame.inside(X)
+        size = float(np.sqrt(np.mean(inside**2)))
+        usual = length / math.sqrt(2 * self.n_components)
+        if not size > 0 or 1e-4 <= frame.length * size / usual <= 1e4:
+            return start
+        return torch.from_numpy(usual / size * inside).to(start)
 
     def _solved_freely(
         self, generator: np.random.Generator, dtype: torch.dtype, solver: LBFGS

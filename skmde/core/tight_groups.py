@@ -109,9 +109,12 @@ class TightGroups:
     ----------
     levels : tuple of Level
         From the tightest groups to the loosest.
+    tight : float
+        The stiffness from which a pair may be tight.
     """
 
     levels: tuple[Level, ...]
+    tight: float
 
     def outside(self, Z: torch.Tensor) -> torch.Tensor:
         """C Z: the difference of two embeddings, or the variables' gradient, from Z.
@@ -143,7 +146,7 @@ class TightGroups:
 
     def to(self, device: torch.device) -> TightGroups:
         """The same groups on another device."""
-        return TightGroups(tuple(level.to(device) for level in self.levels))
+        return TightGroups(tuple(level.to(device) for level in self.levels), self.tight)
 
     def _scaled(
         self, X: torch.Tensor, factors: Callable[[Level, torch.Tensor], torch.Tensor]
@@ -202,7 +205,8 @@ def find_tight_groups(edges: Edges, n_items: int, fixed: np.ndarray) -> TightGro
     n_levels = 1 + int(math.log(pairs.stiffness.max() / tight[0], _LEVEL))
     limits = tight[0] * _LEVEL ** np.arange(min(n_levels, _MOST_LEVELS))
     levels = _levels(pairs, limits[::-1], is_fixed, rest)
-    return TightGroups(tuple(level for level in levels if len(level.items))).to(edges.device)
+    kept = tuple(level for level in levels if len(level.items))
+    return TightGroups(kept, float(tight[0])).to(edges.device)
 
 
 def _stiffness(function: Loss, w: torch.Tensor, delta: torch.Tensor, typical: float) -> np.ndarray:

@@ -6,12 +6,22 @@ the same for a good start and a bad one. Therefore it is taken from the pairs al
 
 - Losses. The length is the root mean square of the original distances delta_k. The value is the
   mean of |w_k| |l(delta_k, 2 delta_k) - l(delta_k, delta_k)|: the average distortion of an
-  embedding that is twice too large. For the squared loss it is the mean of |w_k| delta_k^2. If the
+  embedding that is twice too large. For the squared loss it is the mean of |w_k| delta_k^2. A tight
+  pair, whose stiffness 2 |l| / delta_k^2 is far above that of the others, counts at most as much as
+  a mean other pair. It has variables of its own (``tight_groups.py``), in which its gradient is
+  like that of the others. By its weight alone, a solve would end before the others moved. If the
   constraint fixes the unit and the delta_k are shorter than its distances, the factor that makes
   them as long replaces 2.
 - Penalties. The length is 1, and the value is the mean of |w_k p'(1)|. A penalty fixes the size of
   an embedding by its own parameters, and for every built-in one they are of order 1 by default. A
   barrier, which is infinite at 1, names another distance.
+
+A few items with huge weights must not decide when the others are solved. So an item whose share of
+the value is above 100 times the median item's counts as if it had that much.
+
+Likewise, distances above 10 times the median count as if they had that length: the pairs of one
+far outlier must not decide when the map of all others is solved. Where some pairs are tight, their
+variables have that effect.
 
 The first step of a solver needs no precise unit. It is one over the mean of |w_k|, times a power of
 the length, where all functions are built in, so that it is 1 for weights of 1 in the unit length.
@@ -24,6 +34,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from skmde._linalg.reductions import dot
@@ -37,10 +48,14 @@ from skmde.functions.base import Loss, Penalty
 # Pairs of one built-in function that are looked at. A callable may hold a parameter for each pair,
 # so it gets all of its pairs.
 _MOST = 100_000
+_LONG = 10.0  # longest distance in the unit, relative to the median one
+_MOST_OF_AN_ITEM = 100.0  # largest share of an item in the unit, relative to the median item
 
 
 @torch.no_grad()
-def typical_scale(edges: Edges, constraint: Constraint, n_components: int) -> Scale:
+def typical_scale(
+    edges: Edges, constraint: Constraint, n_components: int, tight: float = math.inf
+) -> Scale:
     """The unit of the average distortion of some pairs.
 
     Parameters
@@ -50,6 +65,8 @@ def typical_scale(edges: Edges, constraint: Constraint, n_components: int) -> Sc
         If it fixes the unit of the embedding, distances of about sqrt(2 m) count.
     n_components : int
         Dimension m of the embedding.
+    tight : float, default=inf
+        Stiffness from which a pair is tight.
 
     Returns
     -------
@@ -59,24 +76,34 @@ def typical_scale(edges: Edges, constraint: Constraint, n_components: int) -> Sc
     """
     shortest = math.sqrt(2 * n_components) if constraint.fixes_unit else 0.0
     length, factor = 1.0, 2.0
+    longest = _longest_usual_distance(edges) if tight == math.inf else math.inf
     if edges.deviations is not None:
-        rms = _root_mean_square(edges)
+        rms = _root_mean_square(edges, longest)
         length = max(rms, shortest)
         length = length if 0 < length < math.inf else 1.0
         factor = max(2.0, length / rms) if rms > 0 else 2.0
     value = weight = 0.0
+    pairs, parts = [], []
     for segment in edges.segments:
         function = segment.function
         n = segment.stop - segment.start
         own = slice(segment.start, segment.stop, _stride(function, n))
         w = edges.weights[own]
         share = n / len(w)
-        weight += share * _total(w)
         if edges.deviations is None:
-            value += share * _total(_pulls(function, w))
+            grown = _pulls(function, w)
         else:
-            delta = edges.deviations[own]
-            value += share * _total(growth(function, w, delta, factor * delta))
+            delta = edges.deviations[own].clamp(max=longest)
+            grown = growth(function, w, delta, factor * delta)
+            if tight < math.inf:
+                span = (factor - 1) * delta.double()
+                loose = ~(2 * grown.double().abs() >= tight * span**2)
+                w, grown = _limited(w, loose), _limited(grown, loose)
+        value += share * _total(grown)
+        weight += share * _total(w)
+        pairs.append(edges.pairs_at(np.arange(own.start, own.stop, own.step)))
+        parts.append(share * grown.double().abs().cpu().numpy())
+    value *= _part_of_usual_items(np.concatenate(pairs), np.concatenate(parts))
     means = [total / len(edges) for total in (value, weight)]
     return Scale(
         next((x for x in means if 0 < x < math.inf), 1.0),
@@ -101,13 +128,23 @@ def _stiffness(
     return stiffness if 0 < stiffness < math.inf else None
 
 
-def _root_mean_square(edges: Edges) -> float:
+def _longest_usual_distance(edges: Edges) -> float:
+    """10 times the median original distance above 0, from a sample of the pairs."""
+    if edges.deviations is None:
+        return math.inf
+    some = edges.deviations[:: -(-len(edges) // _MOST)]
+    some = some[some > 0]
+    return _LONG * float(some.median()) if len(some) else math.inf
+
+
+def _root_mean_square(edges: Edges, longest: float) -> float:
     """Root mean square of the original distances, from the pairs that are looked at."""
     assert edges.deviations is not None
     squares = 0.0
     for segment in edges.segments:
         n = segment.stop - segment.start
         delta = edges.deviations[segment.start : segment.stop : _stride(segment.function, n)]
+        delta = delta.clamp(max=longest)
         squares += n / len(delta) * float(dot(delta.double(), delta.double()))
     return math.sqrt(squares / len(edges))
 
@@ -141,6 +178,23 @@ def unit_of_attraction(average: Total, X: torch.Tensor, penalty: Penalty) -> flo
         least, _ = average.value_and_gradient(torch.zeros_like(X))
         value = max(float(dot(gradient, X)) / 4, value - float(least))
     return value if 0 < value < math.inf else 1.0
+
+
+def _part_of_usual_items(pairs: np.ndarray, values: np.ndarray) -> float:
+    """Factor by which a sum over pairs shrinks if no item has much more of it than the median."""
+    by_item = np.bincount(pairs.ravel(), np.repeat(values, 2))
+    total = by_item.sum()
+    if not 0 < total < math.inf:
+        return 1.0
+    limited = by_item.clip(max=_MOST_OF_AN_ITEM * np.median(by_item[by_item > 0]))
+    return float(limited.sum() / total)
+
+
+def _limited(x: torch.Tensor, loose: torch.Tensor) -> torch.Tensor:
+    """Absolute values; those of tight pairs are at most the mean of the loose ones."""
+    x = x.double().abs()
+    limit = x[loose].mean() if bool(loose.any()) else math.inf
+    return torch.where(loose, x, x.clamp(max=limit))
 
 
 def _total(x: torch.Tensor) -> float:

@@ -18,7 +18,7 @@ from skmde._utils.threads import count_threads
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.placement.by_distances import place_by_distances
-from skmde.core.precision import is_far, is_moderate, resolves
+from skmde.core.precision import has_moderate_weights, is_far, is_moderate, resolves
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
 from skmde.estimators.base.atomic import stage
@@ -113,6 +113,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         `tol` times a unit: the mean of :math:`w\, l(\delta, 2 \delta)` over the pairs, divided
         by the root mean square of the distances :math:`\delta`. So a common factor of the
         weights, of the loss, or of the distances and the loss's own lengths changes nothing.
+        Distances far above the median, and samples with far more weight, count as usual ones.
         For groups of near duplicates, see Notes.
     memory_size : int, default=10
         Number of past steps in the quasi-Newton approximation.
@@ -180,8 +181,8 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
     -----
     The problem is solved in float32, whatever the dtype of X, unless float32 does not resolve it:
     if the shortest distance above 0 is less than 1e-4 of the longest, if the losses of short
-    distances are very steep, or if the unit of a loss or of given coordinates needs it. It is then
-    solved in float64, which takes about twice as long.
+    distances are very steep, or if the unit of a loss, of given coordinates or of weights needs it.
+    It is then solved in float64, which takes about twice as long.
 
     Under a loss of the relative error, such as "kamada_kawai" or "fractional", near duplicates are
     held together so stiffly that they would stall the solver. Each such group then moves as one
@@ -331,6 +332,8 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
             nothing_free = not len(solved.distances)
             pairs, solved = solved, pairs if nothing_free else solved
         scale, unit, dtype = self._units(solved.distances, loss, constraint, n)
+        if not has_moderate_weights(solved.weights):
+            dtype = np.float64
         with stage("init"):
             start = self._starting_point(X, source, solved, constraint, rng, n_threads)
         self.scale_, self._loss, self._unit = scale, copy.copy(loss), unit

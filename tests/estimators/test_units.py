@@ -116,3 +116,39 @@ def test_what_stopped_the_solve_is_told(estimator):
     stopped = fitted(callbacks=[lambda state: state.iteration >= 3])
     assert not stopped.converged_
     assert stopped.stop_reason_ == "a callback returned True"
+
+
+@pytest.mark.parametrize("factor", [2.0**-200, 2.0**-133, 2.0**-40, 2.0**40, 2.0**133])
+@pytest.mark.parametrize(
+    ("function", "degree"),
+    [
+        ({"attractive_penalty": "linear"}, 1),
+        ({"attractive_penalty": "cubic"}, 3),
+        ({"attractive_penalty": "quadratic"}, 2),
+        ({"loss": "absolute"}, 1),
+        ({"loss": "squared"}, 2),
+        ({"loss": "cubic"}, 3),
+    ],
+)
+def test_forces_and_distortions_follow_the_unit_of_the_anchors(function, degree, factor):
+    def fitted(factor):
+        estimator = AnchoredMDE(**function, max_iter=20, random_state=0)
+        values = factor * PLANE[:4]
+        return estimator.fit(factor * PLANE, anchors=[0, 1, 2, 3], anchor_values=values[::-1])
+
+    plain, other = fitted(1.0), fitted(factor)
+    forces = other.forces_ / factor ** (degree - 1)
+    np.testing.assert_allclose(
+        forces, plain.forces_, rtol=0.01, atol=0.01 * abs(plain.forces_).max()
+    )
+    assert other.distortion_ / factor**degree == pytest.approx(plain.distortion_, rel=0.01)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "huber"])
+def test_distances_far_below_the_zero_of_a_loss_are_refused(loss):
+    for estimator, anchors in (
+        (PreserveDistances(loss=loss), {}),
+        (AnchoredMDE(loss=loss), {"anchors": [0, 1], "anchor_values": 1e-45 * PLANE[:2]}),
+    ):
+        with pytest.raises(ValueError, match=r"the longest original distance .* smaller unit"):
+            estimator.fit(1e-45 * PLANE, **anchors)
