@@ -148,7 +148,8 @@ class NeighborIndex:
         n_jobs=None,
         device=None,
     ):
-        if algorithm not in ALGORITHMS:
+        kind = SEARCHES.get(algorithm) if isinstance(algorithm, str) else None
+        if algorithm != "auto" and not (kind and kind.is_public):
             raise ValueError(f"algorithm must be one of {ALGORITHMS}, got {algorithm!r}.")
         self.metric = metric
         self.metric_params = metric_params
