@@ -187,7 +187,8 @@ class AllPairsRepulsion:
         first = RisingRepulsion(lbfgs.tol, scale=lbfgs.scale)
         n_first = min(first.max_iter, 2 * max_iter // 3)
         alone = replace(alone, snapshot_every=None)
-        last = replace(alone, usual_step=_USUAL_STEP)
+        # The normalized objective may have no minimum, which long moves reveal.
+        last = replace(alone, usual_step=_USUAL_STEP) if self.kind == "all" else alone
         return InTurn((replace(first, max_iter=n_first), last), max_iter, every, alone)
 
 
