@@ -74,7 +74,7 @@ WAYS = {
     "estimators.pairs.path_distances._MAX_LENGTHS": 1,
     "estimators.pairs.repulsion._N_REPULSIVE": 3,
     "estimators.spectral.locally_linear._FACTORED": 0,
-    "estimators.spectral.principal._FEW_FEATURES": 1,
+    "estimators.spectral.principal._FEW": 1,
     "estimators.spectral.principal._LARGE": 0,
     "estimators.starts.distances._LANDMARKS": 20,
     "estimators.starts.distances._LENGTHS": 1,

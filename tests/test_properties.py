@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from embedding_properties import answer, check, found
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
+from limits import LIMITS, lowered
 from mde_recipes import check_problem, problems
 from relations import RELATIONS, check_relation
 from scipy.spatial.distance import pdist
@@ -168,3 +169,9 @@ def test_places_go_where_anchors_go(X, seed):
         np.testing.assert_allclose(
             fit(estimator, X, changed).embedding_, everywhere[: len(X)], atol=atol
         )
+
+
+@pytest.mark.parametrize("name", sorted(LIMITS))
+def test_a_limit_of_size_exists(name):
+    with lowered([name]):
+        pass
