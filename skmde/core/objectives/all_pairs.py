@@ -33,6 +33,15 @@ from skmde.core.objectives.edges import (
 from skmde.functions.base import Loss, Penalty
 
 
+def pairs_at(positions: np.ndarray, n_items: int) -> np.ndarray:
+    """The pairs (i, j) at some positions in the list of all pairs, shape (k, 2), int64."""
+    rows = np.arange(n_items)
+    before = rows * (2 * n_items - rows - 1) // 2
+    i = np.searchsorted(before, positions, side="right") - 1
+    # The last row has no pairs, and starts where the triangle ends.
+    return np.stack([i, positions - before[i] + i + 1], axis=1)
+
+
 class AllPairs:
     """All pairs of items, with one distortion function; used in place of an `EdgeList`.
 
@@ -160,12 +169,7 @@ class AllPairs:
 
     def pairs_at(self, positions: np.ndarray) -> np.ndarray:
         """The pairs at some positions, shape (k, 2), int64."""
-        n = self.n_items
-        rows = np.arange(n)
-        before = rows * (2 * n - rows - 1) // 2
-        i = np.searchsorted(before, positions, side="right") - 1
-        # The last row has no pairs, and starts where the triangle ends.
-        return np.stack([i, positions - before[i] + i + 1], axis=1)
+        return pairs_at(positions, self.n_items)
 
     def runs(self) -> list[Run]:
         """The pairs as runs, the input of backends."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from skmde._linalg.frame import Unit
 from skmde._linalg.principal import principal_scores
+from skmde.core.objectives.all_pairs import pairs_at
 from skmde.core.spectral.classical import landmark_mds
 from skmde.preprocessing.graphs.components import pack_components
 
@@ -103,7 +104,7 @@ def scaled_to_distances_if_wild(X, pairs):
 def _factor(X, pairs):
     n, p = len(X), len(pairs.distances)
     some = np.arange(0, p, -(-p // _N_SCALE_PAIRS))
-    i, j = _pairs_at(some, n) if pairs.edges is None else pairs.edges[some].T
+    i, j = (pairs_at(some, n) if pairs.edges is None else pairs.edges[some]).T
     deviations = pairs.distances[some].astype(np.float64)
     ours, theirs = Unit.largest(X), Unit.largest(deviations)
     if not deviations.any():
@@ -114,11 +115,3 @@ def _factor(X, pairs):
     if not squares > 0:
         return 1.0
     return float((theirs.inside(deviations) * d).sum() / squares * (theirs.size / ours.size))
-
-
-def _pairs_at(numbers, n):
-    """The pairs (i, j) at the given positions in the list of all pairs."""
-    rows = np.arange(n)
-    before = rows * (2 * n - rows - 1) // 2
-    i = np.searchsorted(before, numbers, side="right") - 1
-    return i, numbers - before[i] + i + 1
