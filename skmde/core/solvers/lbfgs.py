@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,7 @@ class _Point:
 
     step: float
     X: torch.Tensor
+    Z: torch.Tensor  # the variables
     G: torch.Tensor  # with respect to the variables
     value: float
     slope: float
@@ -214,7 +215,7 @@ class _Solve:
         value, G = self._evaluate(X)
         numbers = self._read(value, dot(G, G), dot(X, X))
         self.size = math.sqrt(numbers[2])
-        return _Point(0.0, X, G, numbers[0], 0.0, numbers[1])
+        return _Point(0.0, X, self._variables(X), G, numbers[0], 0.0, numbers[1])
 
     def runs_away(self, point: _Point) -> bool:
         """Whether the value is negative and the items diverge, so that there is no minimum."""
@@ -265,7 +266,7 @@ class _Solve:
     def _search(
         self, point: _Point, V: torch.Tensor, slope: float, longest: float
     ) -> _Point | None:
-        start = _Point(0.0, point.X, point.G, point.value, slope, point.squared_norm)
+        start = replace(point, step=0.0, slope=slope)
         latest: list[_Point] = []
         move = self._move(point.X, V)
 
@@ -323,10 +324,11 @@ class _Solve:
         self, point: _Point, X: torch.Tensor, G: torch.Tensor, value: Any, V: torch.Tensor
     ) -> _Point:
         """A trial with its inner products, which are read from the device at once."""
-        dots = self.pairs.stage(self._variables(X), self._variables(point.X), G, point.G)
+        Z = self._variables(X)
+        dots = self.pairs.stage(Z, point.Z, G, point.G)
         numbers = self._read(value, dot(G, V), dot(G, G), dots)
         table = np.asarray(numbers[3:]).reshape(-1, 2)
-        return _Point(0.0, X, G, numbers[0], numbers[1], numbers[2], table)
+        return _Point(0.0, X, Z, G, numbers[0], numbers[1], numbers[2], table)
 
     def _read(self, *values: Any) -> list[float]:
         flat = [torch.as_tensor(v, dtype=torch.float64).reshape(-1) for v in values]
