@@ -681,9 +681,5 @@ def _check_numbers(tol: Any, max_iter: Any, memory_size: Any, snapshot_every: in
             raise ValueError(f"{name} must be an integer, at least {least}; got {number!r}.")
 
 
-def _is_real(number: Any) -> bool:
-    return isinstance(number, numbers.Real) and not isinstance(number, bool | np.bool_)
-
-
 def _is_integer(number: Any) -> bool:
     return isinstance(number, numbers.Integral) and not isinstance(number, bool)
