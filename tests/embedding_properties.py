@@ -35,6 +35,27 @@ def is_documented(error):
     return ours and len(str(error)) > 20
 
 
+def outcome(limits, action):
+    """What an action returns with some limits lowered; or the message of a documented error."""
+    with lowered(limits), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            return action()
+        except (ValueError, TypeError) as error:
+            if is_documented(error):
+                return str(error)
+            raise
+
+
+def both_refused(*outcomes):
+    """Whether all outcomes are documented errors; one alone may not be."""
+    refused = [isinstance(one, str) for one in outcomes]
+    if any(refused):
+        require(all(refused), f"only one of them is refused: {outcomes[refused.index(True)]}")
+    return any(refused)
+
+
 def check(recipe):
     """Fit, fit again, transform and extend; "embedding", or "error" where a documented one came."""
     with lowered(recipe.limits), warnings.catch_warnings(record=True) as caught:

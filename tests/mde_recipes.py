@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from embedding_properties import is_documented, require
+from embedding_properties import both_refused, outcome, require
 from hypothesis import strategies as st
-from limits import LIMITS, lowered
+from limits import LIMITS
 from problem_recipes import Bowl, Gap, Times
-from strategies import ANY_PENALTY, REPULSIVE, UNITS
+from strategies import ANY_PENALTY, PLAIN_LOSSES, REPULSIVE, UNITS
 
 import skmde
 from skmde.functions.registry import NAMED_LOSSES
-
-PLAIN_LOSSES = sorted(set(NAMED_LOSSES) - {"huber", "logistic"})
 
 
 @dataclass(frozen=True)
@@ -100,10 +97,8 @@ class Problem:
 
 def check_problem(problem, other, unit):
     """Solve a problem in two units, which give the same embedding; "embedding" or "error"."""
-    one, two = _solved(problem), _solved(other)
-    if isinstance(one, str) or isinstance(two, str):
-        both = isinstance(one, str) and isinstance(two, str)
-        require(both, f"only one of them is refused: {one if isinstance(one, str) else two}")
+    one, two = (outcome(each.limits, each.solved) for each in (problem, other))
+    if both_refused(one, two):
         return "error"
     _check_solve(problem, one)
     _check_solve(other, two)
@@ -115,18 +110,6 @@ def check_problem(problem, other, unit):
     apart, size = np.abs(X - Z).max(), np.abs(X).max()
     require(apart <= 1e-4 * size, f"the unit matters: {apart:.3g} of {size:.3g} apart")
     return "embedding"
-
-
-def _solved(problem):
-    with lowered(problem.limits), warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", UserWarning)
-        try:
-            return problem.solved()
-        except (ValueError, TypeError) as error:
-            if is_documented(error):
-                return str(error)
-            raise
 
 
 def _check_solve(problem, solved):

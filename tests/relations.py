@@ -6,24 +6,21 @@ nor an overflow comes in, the two solves make the same steps, and their answers 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from embedding_properties import answer, found, is_documented, require
+from embedding_properties import answer, both_refused, found, outcome, require
 from hypothesis import strategies as st
-from limits import PIECES, lowered
+from limits import PIECES
 from problem_recipes import Bowl, Gap, Recipe, Taxi, Times
 from scipy.spatial.distance import cdist
-from strategies import ANY_PENALTY, ESTIMATORS, REPULSIVE
+from strategies import ANY_PENALTY, ESTIMATORS, PLAIN_LOSSES, REPULSIVE
 
 import skmde
 from skmde import penalties
 from skmde.functions.registry import NAMED_LOSSES
 
 POWERS = st.sampled_from([-40, -27, -13, -1, 1, 13, 27, 40])  # 2**40 is about 1e12
-# Losses without a length of their own.
-PLAIN_LOSSES = sorted(set(NAMED_LOSSES) - {"huber", "logistic"})
 # Metrics that generic rows of any sign, or rows above 0, have no ties under.
 GENERIC = {
     "normal": [
@@ -63,9 +60,7 @@ class Relation:
 def check_relation(relation):
     """Both fail with a documented error, or both give the same; which of the two."""
     one, other = (_outcome(recipe) for recipe in (relation.first, relation.second))
-    if isinstance(one, str) or isinstance(other, str):
-        both = isinstance(one, str) and isinstance(other, str)
-        require(both, f"only one of them is refused: {one if isinstance(one, str) else other}")
+    if both_refused(one, other):
         return "error"
     compared = ("fit", "transform") if relation.places else ("fit",)
     for name, Y, Z in zip(compared, one, other, strict=False):
@@ -82,17 +77,13 @@ def check_relation(relation):
 
 def _outcome(recipe):
     """Embedding, and places of unseen rows; or the message of a documented error."""
-    with lowered(recipe.limits), warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", UserWarning)
-        try:
-            X, unseen, _ = recipe.data()
-            estimator = recipe.make().fit(X, recipe.y(), **recipe.fit_params())
-            return found(estimator), answer(estimator, unseen)
-        except (ValueError, TypeError) as error:
-            if is_documented(error):
-                return str(error)
-            raise
+
+    def answers():
+        X, unseen, _ = recipe.data()
+        estimator = recipe.make().fit(X, recipe.y(), **recipe.fit_params())
+        return found(estimator), answer(estimator, unseen)
+
+    return outcome(recipe.limits, answers)
 
 
 def _plain(draw, estimators=tuple(ESTIMATORS), **fixed):

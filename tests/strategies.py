@@ -24,6 +24,8 @@ ESTIMATORS = [
 ]
 
 
+# Losses without a length of their own.
+PLAIN_LOSSES = sorted(set(LOSSES) - {"huber", "logistic"})
 UNITS = [1e-12, 1e-9, 1e-6, 1e-3, 1e3, 1e6, 1e9, 1e12]
 ANY_PENALTY = [*PENALTIES, penalties.Log1p(2.0), penalties.Huber(0.1), penalties.Power(1.2)]
 ATTRACTIVE = [*ANY_PENALTY, penalties.Barrier(0.1), Bowl()]
