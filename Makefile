@@ -1,5 +1,5 @@
 # make demo    embed handwritten digits, write digits.png
-# make test    linters, types, layers, docstrings and the whole test suite
+# make test    linters, types, layers, docstrings and the test suite
 #
 # Both set up everything they need in a virtual environment of their own, and do so again only
 # when pyproject.toml or constraints.txt has changed.
@@ -19,15 +19,16 @@ PIP_INTEGRATIONS := $(INTEGRATIONS)/bin/python -m pip --disable-pip-version-chec
 PIP_MIGRATION := $(MIGRATION)/bin/python -m pip --disable-pip-version-check install --quiet \
   --constraint constraints.txt
 
-.PHONY: help demo test test-integrations test-migration fuzz soak lint typecheck format doc wheel clean
+.PHONY: help demo test test-slow test-integrations test-migration fuzz soak lint typecheck format doc wheel clean
 .DELETE_ON_ERROR:
 # Two installs into one environment at a time would break it.
 .NOTPARALLEL:
 
 help:
 	@echo "make demo   embed scikit-learn's handwritten digits and write digits.png"
-	@echo "make test   run the linters and the whole test suite (PYTEST_ARGS=... goes to pytest,"
+	@echo "make test   run the linters and the test suite (PYTEST_ARGS=... goes to pytest,"
 	@echo "            PYTEST_WORKERS=0 runs it in one process)"
+	@echo "make test-slow  run the tests that are too slow for each run"
 	@echo "make test-integrations  run BERTopic, scanpy and others with skmde in them"
 	@echo "make test-migration  run the tests of PyMDE and scikit-learn with skmde in their place"
 	@echo "make fuzz   try random problems for ten minutes (FUZZ_SECONDS=...)"
@@ -44,6 +45,9 @@ demo: $(VENV)/.installed-demo
 
 test: lint
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m slow $(PYTEST_ARGS)
 
 # With its own settings, so that pyproject.toml can keep the folder out of `make test`.
 test-integrations: $(INTEGRATIONS)/.installed

@@ -215,6 +215,7 @@ os.replace = refuse(os.replace, lambda *args, **kwargs: True)
 """
 
 
+@pytest.mark.slow
 @needs_posix
 def test_caches_on_a_disk_that_takes_nothing(tmp_path):
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
@@ -308,7 +309,9 @@ def assert_nobody_is_left(session):
 
 @needs_posix
 @needs_proc
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("name", ["PreserveNeighbors", "PreserveDistances", "AnchoredMDE", "paths"])
 def test_a_signal_during_a_fit_leaves_no_process_behind(tmp_path, name, number):
     process = start(LONG, tmp_path, name)
@@ -333,6 +336,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.slow
 @needs_posix
 @needs_proc
 def test_a_process_that_is_killed_while_it_compiles_leaves_a_cache_that_works(tmp_path):

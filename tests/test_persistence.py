@@ -310,6 +310,7 @@ np.testing.assert_array_equal(found, wanted)
 """
 
 
+@pytest.mark.slow
 def test_an_index_of_pynndescent_may_be_mapped_into_memory(tmp_path):
     """In a process of its own, which writing into such an index would end."""
     run_python(MAPPED, folder=tmp_path)

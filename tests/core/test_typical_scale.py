@@ -57,7 +57,7 @@ def test_a_common_factor_of_the_weights_of_a_penalty_changes_nothing(penalty, co
     assert_same(other, plain, factor)
 
 
-@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize("factor", FACTORS[1:3])
 @pytest.mark.parametrize("edges", [EDGES, None])
 def test_a_factor_of_a_function_of_the_user_changes_nothing(edges, factor):
     def loss(unit):

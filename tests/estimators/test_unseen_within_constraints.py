@@ -126,7 +126,7 @@ def test_samples_of_weight_zero_are_in_the_set():
 
 
 @pytest.mark.parametrize("name", ["sphere", "disc", "annulus", "box"])
-@pytest.mark.parametrize("loss", ["squared", "absolute"])
+@pytest.mark.parametrize("loss", [pytest.param("squared", marks=pytest.mark.slow), "absolute"])
 def test_rows_are_at_the_best_place_of_the_set(name, loss):
     constraint = SETS[name]
     estimator = PreserveDistances(constraint=constraint, loss=loss, init=start(constraint))

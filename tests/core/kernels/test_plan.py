@@ -72,8 +72,17 @@ def cut_always(monkeypatch):
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("pairs_per_node", [0, 0.05, 8])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("pairs_per_node", "dtype"),
+    [
+        (0, np.float32),
+        pytest.param(0, np.float64, marks=pytest.mark.slow),
+        (0.05, np.float32),
+        (0.05, np.float64),
+        (8, np.float32),
+        (8, np.float64),
+    ],
+)
 def test_sums_of_items_far_apart(monkeypatch, cut_always, lattices, case, pairs_per_node, dtype):
     # 0: all on lattices; 8: these few items have hardly any lattice
     monkeypatch.setattr(planning, "PAIRS_PER_NODE", pairs_per_node)

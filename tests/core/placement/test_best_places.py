@@ -49,7 +49,7 @@ def least_of_grid(objective, m):
 
 
 @pytest.mark.parametrize("name", NAMED_LOSSES)
-@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("m", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_no_point_of_a_grid_is_better(name, m):
     anchors, deviations = case(m)
     loss = resolve_loss(name)

@@ -61,7 +61,7 @@ def test_places_are_recovered_from_their_distances(loss, m):
     np.testing.assert_allclose(X, coordinates, atol=1e-9)
 
 
-@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("m", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("loss", EVERY_LOSS, ids=label)
 def test_minima_are_as_good_as_those_from_many_starts(loss, m):
     anchors, coordinates, deviations = scene(m, q=20, n=6, noise=0.3, seed=1)

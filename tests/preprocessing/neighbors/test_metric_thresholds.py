@@ -35,6 +35,8 @@ OF_PYNNDESCENT = (
     "wasserstein_1d weighted_minkowski"
 )
 METRICS = sorted({*VALID_METRICS["brute"], *OF_PYNNDESCENT.split()} - {"precomputed"})
+# Their definitions take seconds for a few rows.
+SLOW = {"circular_kantorovich", "symmetric_kl", "tsss", "wasserstein_1d"}
 BOOLEAN = set(
     "dice jaccard kulsinski matching rogerstanimoto russellrao sokalmichener sokalsneath "
     "yule".split()
@@ -130,7 +132,10 @@ def is_euclidean(metric):
     return metric in ("euclidean l2 sqeuclidean cosine correlation seuclidean mahalanobis".split())
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    "metric",
+    [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in METRICS],
+)
 def test_all_searches_sizes_and_forms_agree(metric, monkeypatch):
     rows, unseen = rows_for(metric)
     among, to_rows = truth(metric)
