@@ -168,7 +168,11 @@ class AllPairsRepulsion:
             attract = weights.abs().double()
             mean_weight = float(attract.sum()) / n_pairs
         light = _light(attract)
-        return AttractionRepulsion(pairs, repulsion, n_pairs, mean_weight, backend, light)
+        by_item = self.item_weights
+        item_weight = 1.0 if by_item is None else float(by_item.double().mean())
+        return AttractionRepulsion(
+            pairs, repulsion, n_pairs, mean_weight, backend, light, item_weight
+        )
 
     def solver(self, lbfgs: LBFGS, constraint: Constraint) -> Solver:
         """L-BFGS with the settings for repulsion of all pairs, after a warm start.

@@ -137,6 +137,19 @@ def solved(repulsion, edges=PATH, n=N, start=None, m=2, **params):
     return problem.embed(start, random_state=0, max_iter=20).numpy()
 
 
+@pytest.mark.parametrize("factor", [2.0**-40, 2.0**-10, 2.0**10, 2.0**40])
+def test_a_common_factor_of_the_item_weights_changes_nothing_if_normalized(factor):
+    def fitted(unit):
+        options = {"repulsion": "normalized", "item_weights": unit * (1.0 + np.arange(N) % 2)}
+        problem = MDE(N, 2, PATH, (Log1p(2.0), Cauchy()), **options)
+        return problem.embed(random_state=0), problem.result
+
+    (Y, plain), (Z, other) = fitted(1.0), fitted(factor)
+    assert other.n_iter == plain.n_iter
+    np.testing.assert_allclose(Z, Y, atol=1e-4 * float(Y.abs().max()))
+    assert other.value == pytest.approx(plain.value + 2 * np.log(factor), abs=1e-5)
+
+
 @EVERY
 @pytest.mark.parametrize(
     "params",

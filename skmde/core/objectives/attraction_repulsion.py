@@ -31,6 +31,8 @@ class AttractionRepulsion(Total):
     backend : Backend
     light : float, default=1.0
         Weight of a light attractive pair, the unit of the weights of the list.
+    item_weight : float, default=1.0
+        Mean factor of an item in the repulsion.
     """
 
     def __init__(
@@ -41,10 +43,12 @@ class AttractionRepulsion(Total):
         mean_weight: float,
         backend: Backend,
         light: float = 1.0,
+        item_weight: float = 1.0,
     ) -> None:
         super().__init__([attraction, repulsion], backend)
         self.attraction, self.repulsion = attraction, repulsion
-        self.n_pairs, self.mean_weight, self.light = n_pairs, mean_weight, light
+        self.n_pairs, self.mean_weight = n_pairs, mean_weight
+        self.light, self.item_weight = light, item_weight
 
     def parts(
         self, X: torch.Tensor

@@ -51,6 +51,7 @@ from skmde.core.solvers.scale import Scale
 from skmde.core.tight_groups import TightGroups
 
 _WINDOW = 10  # iterations over which a decrease is averaged
+_MOST_UNITS = 3.0  # of a value that may hold a large constant
 _FEW = 0.1  # share of the items that may move farther than the usual step
 _FAR = 1e12  # growth of the norm of X beyond which the items diverge
 
@@ -95,7 +96,7 @@ class LBFGS(Solver):
         whole step is shortened to it, so that its shape stays. None sets no limit.
     min_decrease : float
         Stop when the mean decrease of the value over the last 10 iterations is less than this
-        fraction of its magnitude.
+        fraction of its magnitude, or of 3 units if that is less.
     snapshot_every : int, optional
         Keep a copy of every `snapshot_every`-th iterate in the history; None keeps none.
     scale : Scale
@@ -186,7 +187,9 @@ class LBFGS(Solver):
         if len(values) <= _WINDOW or self.min_decrease == 0.0:
             return False
         decrease = values[-1 - _WINDOW] - values[-1]
-        return decrease < _WINDOW * self.min_decrease * abs(values[-1])
+        # A constant, such as that of a logarithm of a large sum, says nothing about the solve.
+        magnitude = min(abs(values[-1]), _MOST_UNITS * self.scale.value)
+        return decrease < _WINDOW * self.min_decrease * magnitude
 
 
 class _Solve:

@@ -145,7 +145,8 @@ class RisingRepulsion(Solver):
             level = (iteration - stages[0]) // _LEVEL
             share = min(1.0, level * _LEVEL / max(stages[1] - _LEVEL, 1))
             weight = begin if early else begin ** (1 - share) * slope**share
-            strength = min(1.0, slope * objective.n_pairs / objective.light) ** 0.25
+            repulsive = slope * objective.n_pairs * objective.item_weight**2
+            strength = min(1.0, repulsive / objective.light) ** 0.25
             size = (1.0 if early else 2.0 * strength) * len(X) / (attraction or 1.0)
             if iteration == stages[0]:
                 velocity.zero_()
