@@ -34,6 +34,15 @@ _MAX_PASSES = 6
 _SEED = 20210
 
 
+@jit()
+def _shifted_rows(x: Any, shift: Any) -> Any:
+    out = np.empty_like(x)
+    for r in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            out[r, c] = np.float64(x[r, c]) + shift[c]
+    return out
+
+
 @jit(fastmath=CONTRACT)
 def _affine_rows(x: Any, s: Any, shift: Any, base: Any, add_base: bool) -> Any:
     n, m = x.shape
@@ -145,7 +154,10 @@ def affine_rows(
 
 def centered(Z: torch.Tensor) -> torch.Tensor:
     """``Z`` minus its column means, subtracted in float64 so that an offset costs no accuracy."""
-    return (Z - column_means(Z)).to(Z.dtype)
+    means = column_means(Z)
+    if not is_cpu(Z):
+        return (Z - means).to(Z.dtype)
+    return torch.from_numpy(_shifted_rows(Z.detach().contiguous().numpy(), -means.numpy()))
 
 
 def inverse_sqrt(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from skmde._linalg.reductions import add_multiple, column_means, dot, gram
+from skmde._linalg.reductions import add_multiple, bounding_box, column_means, dot, gram
 
 DTYPES = [torch.float32, torch.float64]
 
@@ -132,3 +132,15 @@ def test_on_a_device_nothing_is_read_back():
     assert dot(a, a).device.type == "meta"
     assert gram(a, a).shape == (3, 3)
     assert column_means(a).dtype == torch.float64
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_the_box_of_points_has_their_least_and_greatest_coordinates(m, dtype):
+    X = np.random.default_rng(0).normal(size=(50, m)).astype(dtype)
+    for points in (X, np.asfortranarray(X), X[::-2], X[:1]):
+        low, high = bounding_box(points)
+        assert low.dtype == high.dtype == dtype
+        np.testing.assert_array_equal([low, high], [points.min(axis=0), points.max(axis=0)])
+    X[7, 0] = np.nan
+    assert np.isnan([bounding_box(X)[0][0], bounding_box(X)[1][0]]).all()

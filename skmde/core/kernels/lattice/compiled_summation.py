@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skmde._linalg.reductions import bounding_box
 from skmde._utils.threads import even_pieces, run_pieces
 from skmde.core.kernels import numba_maps
 from skmde.core.kernels.lattice import numba_near
@@ -92,7 +93,7 @@ class CompiledSummation(Summation):
 
     @staticmethod
     def corners(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return X.min(axis=0), X.max(axis=0)
+        return bounding_box(X)
 
     @staticmethod
     def host(X: np.ndarray) -> np.ndarray:
@@ -127,8 +128,8 @@ class Cells:
     """
 
     def __init__(self, X: np.ndarray, side: float) -> None:
-        self.low = X.min(axis=0).astype(np.float64)
-        sides = [int(x) + 1 for x in (X.max(axis=0).astype(np.float64) - self.low) / side]
+        self.low, high = (corner.astype(np.float64) for corner in bounding_box(X))
+        sides = [int(x) + 1 for x in (high - self.low) / side]
         self.shape = (sides[0], 1 if len(sides) == 2 else sides[1], sides[-1])
         self.cells = np.empty(len(X), np.int64)
         self.starts = np.empty(int(np.prod(self.shape)) + 1, np.int64)

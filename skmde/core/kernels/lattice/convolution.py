@@ -43,6 +43,7 @@ from typing import Any
 import numpy as np
 import scipy.fft
 
+from skmde._linalg.reductions import bounding_box
 from skmde._utils.threads import even_pieces, run_pieces
 from skmde.core.kernels.lattice import numba_loops, numba_loops_3d
 from skmde.core.kernels.lattice.splines import own_polynomial, spline_transform
@@ -212,9 +213,9 @@ class Lattice:
     def local_energy(self, X: np.ndarray, charges: np.ndarray) -> tuple[float, np.ndarray]:
         """The energy, and its gradient, of a group of items that may be far from the origin."""
         X64 = X.astype(np.float64)
-        shift = np.floor(X64.min(axis=0) / self.spacing) * self.spacing
+        shift = np.floor(bounding_box(X64)[0] / self.spacing) * self.spacing
         local = (X64 - shift).astype(self._dtype or X.dtype)
-        return self._energy(local, charges, local.min(axis=0), local.max(axis=0))
+        return self._energy(local, charges, *bounding_box(local))
 
     def _energy(
         self, X: np.ndarray, charges: np.ndarray, low: np.ndarray, high: np.ndarray

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import ndimage
 
+from skmde._linalg.reductions import bounding_box
 from skmde.core.kernels.lattice.layouts import COARSE, Layout, Layouts
 
 PAIRS_PER_NODE = 8  # that take less time than a node
@@ -102,7 +103,7 @@ class Plan:
 
     def _corners(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         P = self._X[self.order[start:stop]]
-        return P.min(axis=0), P.max(axis=0)
+        return bounding_box(P)
 
     def _add_pairs(self, start: int, stop: int, stops: np.ndarray) -> None:
         if (stops < stop - start).any():
@@ -113,7 +114,7 @@ class Plan:
         n = stop - start
         one_by_one = _n_pairs(n) / PAIRS_PER_NODE if PAIRS_PER_NODE else np.inf
         P = self._X[self.order[start:stop]]
-        layout, work = self._layouts.best(P, P.min(axis=0), P.max(axis=0))
+        layout, work = self._layouts.best(P, *bounding_box(P))
         if one_by_one <= min(work, enough_work(n)):
             return True
         if work > enough_work(n) and level < _LEVELS:
@@ -154,7 +155,7 @@ class Plan:
         """Sort a range of items by group; return where groups start, and the end of the last."""
         items = self.order[start:stop]
         P = self._X[items]
-        low, high = P.min(axis=0), P.max(axis=0)
+        low, high = bounding_box(P)
         m, extent = P.shape[1], (high - low).max()
         if not extent > 0:
             return [start, stop]
