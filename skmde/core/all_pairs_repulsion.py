@@ -41,6 +41,7 @@ _MAX_STEP = 2.0
 # After the warm start, parts of the map that hardly any pair joins drift apart without end, and
 # items that cannot follow such long moves are lost on the way. So most moves are short.
 _USUAL_STEP = 0.1
+_LAST = 40  # iterations, at least, that are left to L-BFGS
 _MIN_DECREASE = 1e-4  # of the value, at which a solve stops
 
 
@@ -190,10 +191,13 @@ class AllPairsRepulsion:
             return alone
         first = RisingRepulsion(lbfgs.tol, scale=lbfgs.scale)
         n_first = min(first.max_iter, 2 * max_iter // 3)
+        n_more = max(0, min(first.max_more, max_iter - n_first - _LAST))
         alone = replace(alone, snapshot_every=None)
         # The normalized objective may have no minimum, which long moves reveal.
         last = replace(alone, usual_step=_USUAL_STEP) if self.kind == "all" else alone
-        return InTurn((replace(first, max_iter=n_first), last), max_iter, every, alone)
+        return InTurn(
+            (replace(first, max_iter=n_first, max_more=n_more), last), max_iter, every, alone
+        )
 
 
 def _light(weights: torch.Tensor) -> float:

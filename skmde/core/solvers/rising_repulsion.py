@@ -8,7 +8,8 @@ solver descends along the gradient of A + l_t R, with l_t in three stages:
 1. l_t = c / (4 R), where c is the total attraction: t-SNE's *early exaggeration*, by 4. The
    embedding is small.
 2. l_t rises geometrically to lambda.
-3. l_t = lambda.
+3. l_t = lambda. Large embeddings still decrease the objective much when this stage ends. So it
+   may be longer: until 25 iterations decrease the objective by less than c / 20.
 
 A step is x <- x + v with v <- mu v - eta g (grad A + l_t grad R). The gains g of the coordinates
 rise while a coordinate keeps its direction, and fall when it turns (Jacobs 1988; van der Maaten and
@@ -52,6 +53,7 @@ from skmde.core.solvers.scale import Scale
 _EXAGGERATION = 4.0
 _STAGES = (50, 60, 75)  # iterations of the three stages
 _SPREAD = 0.2  # share of lambda
+_SPAN, _WORTHWHILE = 25, 0.05  # iterations, and their decrease, in units of the attraction
 _LEVEL = 5  # iterations with the same l_t in the second stage
 
 
@@ -65,6 +67,8 @@ class RisingRepulsion(Solver):
         Stop when the Frobenius norm of the projected gradient is at most `tol` times its unit.
     max_iter : int
         Number of iterations. If there are fewer than 185, all stages are shortened.
+    max_more : int
+        Number of iterations by which the last stage may be longer.
     max_step : float
         Longest move of an item in an iteration, in the units of the embedding.
     scale : Scale
@@ -73,6 +77,7 @@ class RisingRepulsion(Solver):
 
     tol: float = 1e-5
     max_iter: int = sum(_STAGES)
+    max_more: int = 75
     max_step: float = 5.0
     scale: Scale = field(default_factory=Scale)
 
@@ -137,7 +142,7 @@ class RisingRepulsion(Solver):
                 break
             weakest = attraction / (_EXAGGERATION * abs(energy)) if energy else slope
             is_spread = iteration == 0 and not repulsion.adapts and weakest > _SPREAD * slope
-            if is_spread or iteration >= sum(stages):
+            if is_spread or self._has_ended(iteration - sum(stages), history.value, attraction):
                 break
             early = iteration < stages[0]
             if early or iteration == stages[0]:
@@ -169,3 +174,11 @@ class RisingRepulsion(Solver):
             ),
             history=history,
         )
+
+    def _has_ended(self, more: int, values: list[float], attraction: float) -> bool:
+        """Whether no iterations follow those of the stages, of which `more` have been made."""
+        if more < 0:
+            return False
+        if more >= self.max_more or len(values) <= _SPAN:
+            return True
+        return values[-1 - _SPAN] - values[-1] < _WORTHWHILE * attraction

@@ -29,6 +29,13 @@ def start(n=60, seed=0):
     return X - X.mean(dim=0)
 
 
+def digits_problem(repulsion):
+    indices, distances, _ = nearest_neighbors(load_digits().data[:500], 15)
+    edges, weights = edges_from_graph(neighbor_graph(indices, distances))
+    mde = MDE(500, 2, edges, ("log1p", "cauchy"), weights=weights, repulsion=repulsion)
+    return mde, 1e-2 * start(500)
+
+
 def run(mde, X, callbacks=(), **settings):
     objective = mde._objective(X.dtype)
     return RisingRepulsion(**settings).minimize(objective, mde.constraint, X, callbacks)
@@ -47,13 +54,9 @@ def test_other_objectives_are_refused():
 
 @pytest.mark.parametrize("repulsion", ["all", "normalized"])
 def test_it_lowers_the_objective_of_digits(repulsion):
-    data = load_digits().data[:500]
-    indices, distances, _ = nearest_neighbors(data, 15)
-    edges, weights = edges_from_graph(neighbor_graph(indices, distances))
-    mde = MDE(500, 2, edges, ("log1p", "cauchy"), weights=weights, repulsion=repulsion)
-    X = 1e-2 * start(500)
+    mde, X = digits_problem(repulsion)
     given = X.clone()
-    result = run(mde, X)
+    result = run(mde, X, max_more=0)
     assert torch.equal(X, given)
     assert result.n_iter == 185
     assert result.status is Status.MAX_ITER
@@ -85,6 +88,20 @@ def test_repulsion_rises_in_stages():
     assert max(sizes[:50]) < 0.5 * sizes[-1]
 
 
+@pytest.mark.parametrize("repulsion", ["all", "normalized"])
+def test_the_last_stage_goes_on_while_it_gains(repulsion):
+    mde, X = digits_problem(repulsion)
+    result = run(mde, X, max_more=500)
+    values, attraction = result.history.value, mde._objective(torch.float32).mean_weight
+    decreases = np.array([values[k - 25] - values[k] for k in range(185, result.n_iter + 1)])
+    assert (decreases[:-1] >= attraction / 20).all()
+    assert decreases[-1] < attraction / 20
+    # a random start is far from a solution of the normalized problem, whose repulsion adapts
+    assert (result.n_iter > 188) == (repulsion == "normalized")
+    if repulsion == "normalized":
+        assert run(mde, X, max_more=3).n_iter == 188
+
+
 @pytest.mark.parametrize("n_threads", [2, 4])
 def test_same_bits_for_any_number_of_threads(n_threads):
     one = run(random_problem(3000, n_jobs=1), start(3000), max_iter=20)
@@ -109,7 +126,7 @@ def test_unusual_energies(arguments):
     if "weights" in arguments:
         n_edges = len(random_problem().edges)
         arguments = {"weights": -np.ones(n_edges)}
-    result = run(random_problem(**arguments), start())
+    result = run(random_problem(**arguments), start(), max_more=0)
     # without repulsion, every start is spread out far enough
     is_spread = arguments.get("repulsive_weight") == 0.0 and "repulsion" not in arguments
     no_charges = "item_weights" in arguments
