@@ -21,7 +21,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_consistent_length, check_random_state, gen_batches
 
 from skmde._utils.sklearn_compat import check_array
-from skmde.metrics.alignment import as_array, as_embedding
+from skmde.metrics.alignment import as_embedding, as_matrix
 
 _CHUNK_NUMBERS = 2**21  # float64 numbers per chunk: 16 MiB
 _PAIRED = {
@@ -189,7 +189,7 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
 
 def _checked(X, embedding, metric):
     """Validate X (an array of numbers or a CSR matrix) and the embedding."""
-    X = check_array(X if issparse(X) else as_array(X, "X"), accept_sparse="csr", input_name="X")
+    X = check_array(X if issparse(X) else as_matrix(X, "X"), accept_sparse="csr", input_name="X")
     embedding = as_embedding(embedding, "embedding")
     check_consistent_length(X, embedding)
     if _is_precomputed(metric) and X.shape[0] != X.shape[1]:

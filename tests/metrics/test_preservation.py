@@ -371,6 +371,11 @@ def test_measures_leave_the_global_random_state_alone(data):
             lambda X, E: metrics.knn_r2(E, E[:, 0], 2, test=[1, 10]),
             "indices from 1 to 10, but there are 10",
         ),
+        (
+            lambda X, E: metrics.knn_accuracy(E, np.ones(10), 2, test=[0, 1] * 5),
+            "index 0 more than once.*mask as booleans",
+        ),
+        (lambda X, E: metrics.knn_r2(E, E[:, 0], 2, test=[9, 4, -1]), "index 9 more than once"),
         (lambda X, E: metrics.knn_r2(E, E[:, 0], 2, test=[0.5]), "mask of the 10 items or integer"),
         (lambda X, E: metrics.knn_r2(E, E[:, 0], 2, test=[True]), r"shape \(1,\) and dtype bool"),
         (lambda X, E: metrics.knn_r2(E, E[:, 0], 2.5), "n_neighbors must be an integer; got 2.5"),

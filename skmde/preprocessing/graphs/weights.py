@@ -14,6 +14,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from skmde.preprocessing.neighbors.selection import check_distinct
+
 __all__ = ["edges_from_graph", "neighbor_graph"]
 
 
@@ -43,7 +45,7 @@ def neighbor_graph(indices, distances, *, rule="mutual", sigma=None, threshold=N
     Raises
     ------
     ValueError
-        If `rule` is unknown, or `sigma` is not positive.
+        If `rule` is unknown, `sigma` is not positive, or a row has a neighbour twice.
 
     References
     ----------
@@ -61,6 +63,7 @@ def neighbor_graph(indices, distances, *, rule="mutual", sigma=None, threshold=N
     indices = np.asarray(indices)
     distances = np.asarray(distances)
     n = len(indices)
+    check_distinct(indices, distances)
     present = (indices >= 0) & np.isfinite(distances)
     present &= indices != np.arange(n, dtype=indices.dtype)[:, None]
     if rule == "mutual":

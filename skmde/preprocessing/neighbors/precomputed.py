@@ -20,10 +20,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.symmetry import mean_of_stored_directions, symmetric_matrix
-from skmde._utils.validation import ROUNDING
+from skmde._utils.validation import ROUNDING, check_convertible
 from skmde.preprocessing.neighbors.radius import trim
 from skmde.preprocessing.neighbors.selection import (
     check_count,
+    check_distinct,
     clamp_neighbors,
     drop_far,
     drop_self,
@@ -62,7 +63,8 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
     Raises
     ------
     ValueError
-        If a distance is negative or NaN, an index is out of range, or a shape does not fit.
+        If a distance is negative or NaN, an index is out of range or occurs twice in a row of a
+        table, or a shape does not fit.
 
     Warns
     -----
@@ -268,6 +270,7 @@ def _checked_table_entries(tables):
         )
     masked = indices < 0
     distances[masked] = np.inf
+    check_distinct(indices, distances)
     return indices, _nonnegative(distances)
 
 
@@ -291,6 +294,7 @@ def _checked_matrix(distances, *, own_columns=False):
             matrix = _without_diagonal(matrix)
         values = _nonnegative(matrix.data)
         return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+    check_convertible(distances, "distances")
     matrix = np.asarray(distances)
     if matrix.ndim != 2:
         raise ValueError(
