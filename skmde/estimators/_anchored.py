@@ -81,11 +81,11 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         point fixed at its given coordinates.
     n_neighbors : int, default=None
         Number of neighbours of each sample. None chooses the number that gives about 1% of all
-        pairs, at least 5 and at most 15. With a precomputed sparse graph, None uses all stored
-        entries; with `max_distance`, all samples within that distance. With a `loss`, the original
-        distances are the lengths of shortest paths in the graph of this many neighbours; None uses
-        the distances themselves. If there are more than 10 million such pairs, 10 million are
-        sampled.
+        pairs, at least 5 and at most 15. With a precomputed sparse graph or neighbour tables, None
+        uses all stored entries, unless they are the distances of all pairs; with `max_distance`,
+        all samples within that distance. With a `loss`, the original distances are the lengths of
+        shortest paths in the graph of this many neighbours; None uses the distances themselves. If
+        there are more than 10 million such pairs, 10 million are sampled.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows.
         "precomputed": X holds distances, in the forms that :class:`PreserveNeighbors` takes or,

@@ -78,7 +78,7 @@ class QuadraticMDE(BaseEmbedding):
         Number of neighbours of each sample, for the weights "laplacian", "normalized_laplacian",
         "lle", "isomap" and "mvu". None means 15, but a tenth of the number of samples for fewer
         than 150 samples, and at least 5. With a precomputed sparse graph or neighbour tables, None
-        uses all stored entries.
+        uses all stored entries, unless they are the distances of all pairs.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows. With
         "precomputed", X is a matrix of distances; for all weights but "classical_mds" it may also

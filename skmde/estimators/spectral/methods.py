@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skmde.estimators.pairs.neighbors import many_neighbors
+from skmde._utils.rows import count_rows
+from skmde.estimators.pairs.neighbors import holds_neighbors, many_neighbors
 from skmde.estimators.spectral.gram import (
     AllPaths,
     DistanceProblem,
@@ -103,9 +104,9 @@ def _given_weights(X, parameters):
 def _search(X, parameters):
     """Arguments of the search for neighbours."""
     n_neighbors = parameters.n_neighbors
-    stored = parameters._is_precomputed() and not isinstance(X, np.ndarray)
-    if n_neighbors is None and not stored:
-        n_neighbors = many_neighbors(X.shape[0])
+    as_stored = parameters._is_precomputed() and holds_neighbors(X)
+    if n_neighbors is None and not as_stored:
+        n_neighbors = many_neighbors(count_rows(X))
     return {
         "n_neighbors": n_neighbors,
         "metric": parameters.metric,
