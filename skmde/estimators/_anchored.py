@@ -190,10 +190,10 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
     Penalties have lengths of their own, mostly 1, and the pull of some fades at larger distances:
     that of "log1p" as 1 / d, those of "sigmoid" and "cauchy" faster. If the anchors are dozens of
-    such lengths apart, free samples may stay near the starting point. `fit` warns if the pull is
-    less than a twentieth of the penalty's largest over most pairs of a free sample and an anchor.
-    Then divide the coordinates of the anchors, or use a penalty whose pull does not fade, such as
-    "huber".
+    such lengths apart, free samples may stay near the starting point. `fit` warns if more than a
+    tenth of them are joined to anchors only by pairs over which the pull is less than a twentieth
+    of the penalty's largest. Then divide the coordinates of the anchors, or use a penalty whose
+    pull does not fade, such as "huber".
 
     References
     ----------
