@@ -67,7 +67,8 @@ class QuadraticMDE(BaseEmbedding):
         - "kernel_pca": the centred kernel matrix K; :math:`L = -K`.
         - "lle": locally linear embedding, :math:`L = (I - W)^T (I - W)` for reconstruction weights
           W; p is the number of pairs with an entry in L.
-        - "classical_mds": doubly centred squared distances; L is half of this matrix.
+        - "classical_mds": doubly centred squared distances; L is half of this matrix. For rows
+          under the Euclidean metric, this is PCA, and computed as such.
         - "isomap": as "classical_mds", with lengths of shortest paths in the neighbour graph.
         - "mvu": maximum variance unfolding. L is minus the Gram matrix that has maximum variance
           and preserves the distances between neighbours. Suitable for up to about a thousand

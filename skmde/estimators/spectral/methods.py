@@ -24,6 +24,7 @@ from skmde.estimators.spectral.laplacian import GivenWeightsProblem, LaplacianPr
 from skmde.estimators.spectral.locally_linear import LocallyLinearProblem
 from skmde.estimators.spectral.principal import PrincipalProblem
 from skmde.estimators.spectral.unfolding import UnfoldingProblem, import_cvxpy
+from skmde.preprocessing.neighbors.metrics.names import euclidean_form
 from skmde.preprocessing.neighbors.tables import NeighborTables
 
 
@@ -81,7 +82,12 @@ def _locally_linear(X, parameters):
 
 def _classical_mds(X, parameters):
     metric = parameters.metric, parameters.metric_params
-    return distance_problem(X, parameters._is_precomputed(), *metric, parameters.n_jobs)
+    given = parameters._is_precomputed()
+    if not given and euclidean_form(*metric) == "euclidean":
+        # The doubly centred matrix is that of the inner products of the centred rows, and so is
+        # Nystrom's extension their projection.
+        return PrincipalProblem(X, parameters.n_jobs)
+    return distance_problem(X, given, *metric, parameters.n_jobs)
 
 
 def _isomap(X, parameters):
