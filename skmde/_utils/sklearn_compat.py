@@ -27,7 +27,7 @@ from sklearn.utils import validation
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skmde._utils.validation import check_convertible
+from skmde._utils.validation import as_host_array, check_convertible
 
 __all__ = [
     "BaseEstimator",
@@ -55,16 +55,16 @@ _quietly = np.errstate(invalid="ignore")
 
 @_quietly
 def check_array(array: Any, **options: Any) -> Any:
-    """scikit-learn's function, after checks whose errors name a column or a list of arrays."""
+    """scikit-learn's function for tensors, too, and with errors that name a column of a frame."""
     check_convertible(array, options.get("input_name") or "X")
-    return validation.check_array(array, **options)
+    return validation.check_array(as_host_array(array), **options)
 
 
 @_quietly
 def validate_data(estimator: Any, X: Any, **options: Any) -> Any:
-    """scikit-learn's function, after the same checks."""
+    """scikit-learn's function, with the same additions."""
     check_convertible(X)
-    return validation.validate_data(estimator, X, **options)
+    return validation.validate_data(estimator, as_host_array(X), **options)
 
 
 def fit_context(method: Method) -> Method:

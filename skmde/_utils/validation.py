@@ -121,6 +121,14 @@ def check_convertible(X: Any, name: str = "X") -> None:
     _check_single(X, name)
 
 
+def as_host_array(X: Any) -> Any:
+    """Convert a tensor on any device to a numpy array; return everything else unchanged."""
+    if not hasattr(X, "detach"):
+        return X
+    X = X.detach().cpu()
+    return (X.float() if str(X.dtype) == "torch.bfloat16" else X).numpy()  # numpy has no bfloat16
+
+
 def _check_columns(X: Any, name: str) -> None:
     for label, column in _columns(X):
         kind = getattr(getattr(column, "dtype", None), "kind", "")

@@ -20,6 +20,7 @@ from skmde._utils.sklearn_compat import (
     weighted_fit_context,
 )
 from skmde._utils.threads import count_threads
+from skmde._utils.validation import as_host_array
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.fixed_items import has_free_item
@@ -31,7 +32,7 @@ from skmde.core.stiff_repulsion import balancing_scale, is_stiff
 from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
-from skmde.estimators.base.input import as_host_array, as_output, has_missing, output_dtype
+from skmde.estimators.base.input import as_output, has_missing, output_dtype
 from skmde.estimators.base.neighbor_scores import NeighborScoresMixin
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.row_constraint import RowConstraintMixin

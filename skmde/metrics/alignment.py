@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from skmde._utils.sklearn_compat import check_array
-from skmde._utils.validation import check_convertible, check_not_masked
+from skmde._utils.validation import as_host_array, check_convertible, check_not_masked
 
 
 def as_array(values, name):
@@ -26,9 +26,7 @@ def as_array(values, name):
             f"{name}.toarray()."
         )
     check_not_masked(values, name, "leave these items out")
-    if hasattr(values, "detach"):
-        values = values.detach().cpu().numpy()
-    return np.asarray(values)
+    return np.asarray(as_host_array(values))
 
 
 def as_matrix(values, name):

@@ -1,11 +1,15 @@
 """Kinds of input that are refused with an error of our own, and what it must say."""
 
 import datetime
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import torch
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
 
 from skmde import AnchoredMDE, PreserveDistances, PreserveNeighbors, QuadraticMDE
 from skmde.metrics import center, neighborhood_recall
@@ -147,3 +151,72 @@ def test_a_neighbor_that_is_repeated_in_a_row_is_an_error():
     distances[8, 3], indices[8, 3] = np.inf, indices[8, 0]
     for take in takes.values():
         take((indices, distances))
+
+
+@pytest.mark.parametrize("name", ["PreserveNeighbors", *list(TAKES_ROWS)[5:]])
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, torch.bfloat16, torch.float16, torch.int32], ids=str
+)
+def test_tensors_are_read_as_their_numbers(name, dtype):
+    numbers = np.round(8 * X)  # exact in all of these
+    tensor = torch.from_numpy(numbers).to(dtype)
+    if dtype.is_floating_point:
+        tensor.requires_grad_()
+    takes = {**TAKES_ROWS, "PreserveNeighbors": lambda data: rows_of_map(data)}
+    found, expected = takes[name](tensor), takes[name](numbers)
+    if name == "nearest_neighbors":
+        found, expected = found[1], expected[1]
+    np.testing.assert_allclose(found, expected)
+
+
+def rows_of_map(data):
+    return PreserveNeighbors(max_iter=0, random_state=0).fit(data).embedding_
+
+
+def test_distances_and_tables_may_be_tensors():
+    D = torch.cdist(torch.from_numpy(X), torch.from_numpy(X)).requires_grad_()
+    expected = precomputed_neighbors(D.detach().numpy(), 4)
+    for given in (D, tuple(map(torch.from_numpy, expected))):
+        for found, wanted in zip(precomputed_neighbors(given, 4), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_coordinates_of_anchors_may_be_any_columns_of_numbers():
+    values = np.round(8 * X[:5, :2])
+    expected = AnchoredMDE().fit(X, anchors=np.arange(5), anchor_values=values).embedding_
+    nullable = pd.DataFrame(values.astype(int)).astype("Int64")
+    for given in (nullable, pd.DataFrame(values).astype("Float64"), values.astype(object)):
+        found = AnchoredMDE().fit(X, anchors=np.arange(5), anchor_values=given).embedding_
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match=r"values must be numbers.*dtype object"):
+        AnchoredMDE().fit(X, anchors=[0], anchor_values=np.array([["a", "b"]], dtype=object))
+
+
+GRAPH = np.round(np.maximum(20 - 16 * cdist(X, X), 0)) * (1 - np.eye(30))
+FITTED_ON_SPARSE = {
+    "neighbors": (PreserveNeighbors(max_iter=3, random_state=0), None),
+    "distances": (PreserveDistances(max_iter=3, random_state=0), None),
+    "lle": (QuadraticMDE(weights="lle"), None),
+    "pca": (QuadraticMDE(weights="pca"), None),
+    "laplacian": (QuadraticMDE(), None),
+    "anchored": (AnchoredMDE(random_state=0), COORDINATES),
+    "affinity": (AnchoredMDE(metric="affinity"), COORDINATES),
+    "weights": (QuadraticMDE(weights="precomputed"), None),
+}
+
+
+@pytest.mark.parametrize("case", FITTED_ON_SPARSE)
+@pytest.mark.parametrize("dtype", ["float16", ">f8", ">f4", ">i4", "int8", "bool"])
+def test_dense_rows_of_any_dtype_meet_a_sparse_fit(case, dtype):
+    """scipy has no sparse arrays of half precision, nor of the other order of bytes."""
+    estimator, y = FITTED_ON_SPARSE[case]
+    rows = GRAPH if case in ("affinity", "weights") else np.round(np.abs(8 * X))
+    fitted = clone(estimator).fit(sp.csr_array(rows), y)
+    unseen = rows[:5].astype(bool) if dtype == "bool" else rows[:5]
+    found = fitted.transform(unseen.astype(dtype))
+    np.testing.assert_array_equal(found, fitted.transform(unseen.astype(np.float64)))
+    if hasattr(fitted, "extend") and case != "affinity":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # too few iterations
+            further = clone(estimator).fit(sp.csr_array(rows), y).extend(unseen.astype(dtype))
+        assert np.isfinite(further.embedding_).all()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from sklearn.utils import check_random_state
 
 from skmde._utils.sklearn_compat import check_array, validate_data
-from skmde._utils.validation import check_magnitude, check_not_masked
+from skmde._utils.validation import as_host_array, check_magnitude, check_not_masked
 from skmde.estimators.base.atomic import AtomicFitMixin
 from skmde.estimators.base.nested_parameters import NestedParametersMixin
 from skmde.preprocessing.graphs.adjacency import as_adjacency, is_networkx
@@ -145,15 +144,6 @@ class InputMixin(NestedParametersMixin, AtomicFitMixin):
             X = _as_numbers(X, finite)
         check_magnitude(X, "X", small=reset)
         return X
-
-
-def as_host_array(X):
-    """Convert a tensor on any device to a numpy array; return everything else unchanged."""
-    if isinstance(X, torch.Tensor):
-        X = X.detach().cpu()
-        # numpy has no bfloat16
-        return (X.float() if X.dtype == torch.bfloat16 else X).numpy()
-    return X
 
 
 def _as_numbers(X, finite):

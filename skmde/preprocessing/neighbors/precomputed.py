@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.symmetry import mean_of_stored_directions, symmetric_matrix
-from skmde._utils.validation import ROUNDING, check_convertible
+from skmde._utils.validation import ROUNDING, as_host_array, check_convertible
 from skmde.preprocessing.neighbors.radius import trim
 from skmde.preprocessing.neighbors.selection import (
     check_count,
@@ -249,7 +249,7 @@ def _is_neighbor_tables(distances):
 
 
 def _checked_table_entries(tables):
-    indices, distances = np.asarray(tables[0]), np.asarray(tables[1])
+    indices, distances = (np.asarray(as_host_array(table)) for table in tables)
     if indices.ndim != 2 or indices.shape != distances.shape:
         raise ValueError(
             "A pair of neighbour tables must be two arrays (indices, distances) of the same "
@@ -295,7 +295,7 @@ def _checked_matrix(distances, *, own_columns=False):
         values = _nonnegative(matrix.data)
         return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
     check_convertible(distances, "distances")
-    matrix = np.asarray(distances)
+    matrix = np.asarray(as_host_array(distances))
     if matrix.ndim != 2:
         raise ValueError(
             f"Precomputed distances must be a matrix, got shape {matrix.shape}. If they are those "
