@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._linalg.components import checked_graph
 from skmde.preprocessing.neighbors.selection import check_distinct
 
 __all__ = ["edges_from_graph", "neighbor_graph"]
@@ -110,6 +111,11 @@ def edges_from_graph(graph):
     weights : ndarray of shape (p,)
         Weights of the edges in `graph`.
 
+    Raises
+    ------
+    ValueError
+        If the graph is no square matrix.
+
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp
@@ -118,7 +124,7 @@ def edges_from_graph(graph):
     >>> edges.tolist(), weights.tolist()
     ([[0, 1]], [2.0])
     """
-    graph = sp.csr_array(graph)
+    graph = checked_graph(graph)
     if not graph.has_sorted_indices:
         graph = graph.sorted_indices()
     rows = np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(graph.indptr))
