@@ -98,9 +98,10 @@ def check_not_masked(values: Any, name: str, advice: str) -> None:
 
 
 def check_convertible(X: Any, name: str = "X") -> None:
-    """Raise an error if X is no single matrix of numbers, for one of two reasons.
+    """Raise an error if X is no single matrix of numbers, for one of three reasons.
 
-    A column of a data frame does not consist of numbers, or a list or tuple consists of matrices.
+    Entries are masked, a column of a data frame does not consist of numbers, or a list or tuple
+    consists of matrices.
 
     Parameters
     ----------
@@ -113,10 +114,11 @@ def check_convertible(X: Any, name: str = "X") -> None:
     Raises
     ------
     ValueError
-        If a column holds dates, durations, complex numbers, or objects or text that are not
-        numbers; missing values are left to other checks. Or if the first of several arrays has two
-        dimensions or more.
+        If an entry is masked. If a column holds dates, durations, complex numbers, or objects or
+        text that are not numbers; missing values are left to other checks. If the first of several
+        arrays has two dimensions or more.
     """
+    check_not_masked(X, name, "fill them or leave their rows out")
     _check_columns(X, name)
     _check_single(X, name)
 

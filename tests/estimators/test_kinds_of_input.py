@@ -220,3 +220,28 @@ def test_dense_rows_of_any_dtype_meet_a_sparse_fit(case, dtype):
             warnings.simplefilter("ignore")  # too few iterations
             further = clone(estimator).fit(sp.csr_array(rows), y).extend(unseen.astype(dtype))
         assert np.isfinite(further.embedding_).all()
+
+
+@EVERY
+def test_masked_entries_are_refused_everywhere(take):
+    masked = np.ma.masked_array(X, mask=X > 1.5)
+    with pytest.raises(ValueError, match=r"is a masked array with .* masked entries"):
+        take(masked)
+
+
+def test_masked_or_unequal_tables_are_refused():
+    indices, distances, _ = nearest_neighbors(X, 4)
+    fitted = PreserveNeighbors(metric="precomputed", max_iter=2).fit((indices, distances))
+    takes = {
+        "fit": PreserveNeighbors(metric="precomputed").fit,
+        "quadratic": QuadraticMDE(metric="precomputed").fit,
+        "transform": fitted.transform,
+        "neighbors": precomputed_neighbors,
+        "queries": lambda t: precomputed_queries(t, n_train=30),
+    }
+    hidden = np.ma.masked_array(indices, mask=indices > 25)
+    for take in takes.values():
+        with pytest.raises(ValueError, match=r"masked entries.* index -1"):
+            take((hidden, distances))
+        with pytest.raises(ValueError, match=r"same shape .*\(30, 4\) and \(30, 3\)"):
+            take((indices, distances[:, :3]))

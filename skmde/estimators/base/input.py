@@ -115,7 +115,6 @@ class InputMixin(NestedParametersMixin, AtomicFitMixin):
 
         Integers stay integers, because the neighbour search converts them to floats block by block.
         """
-        check_not_masked(X, "X", "fill them or leave their rows out")
         X, finite = as_host_array(X), self._finite_values()
         if reset and self._is_precomputed() and getattr(X, "ndim", 2) == 1:
             raise ValueError(
@@ -172,6 +171,7 @@ def checked_neighbor_tables(X):
             "If X is a tuple, it must be a pair (indices, distances) of neighbour tables; got "
             f"{len(X)} entries. Pass an array for a matrix of distances."
         )
+    check_not_masked(X, "X", "mark a missing neighbour with the index -1")
     tables = tuple(np.asarray(as_host_array(table)) for table in X)
     for name, table in zip(("indices", "distances"), tables, strict=True):
         if table.ndim != 2 or table.dtype.kind not in "fiu" or table.size == 0:
@@ -179,6 +179,11 @@ def checked_neighbor_tables(X):
                 f"X is a pair (indices, distances) of neighbour tables, so {name} must be numbers "
                 f"of shape (n_samples, k); got dtype {table.dtype} and shape {table.shape}."
             )
+    if tables[0].shape != tables[1].shape:
+        raise ValueError(
+            "X is a pair (indices, distances) of neighbour tables, so both must have the same "
+            f"shape (n_samples, k); got {tables[0].shape} and {tables[1].shape}."
+        )
     return tables
 
 

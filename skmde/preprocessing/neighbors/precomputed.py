@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.symmetry import mean_of_stored_directions, symmetric_matrix
-from skmde._utils.validation import ROUNDING, as_host_array, check_convertible
+from skmde._utils.validation import ROUNDING, as_host_array, check_convertible, check_not_masked
 from skmde.preprocessing.neighbors.radius import trim
 from skmde.preprocessing.neighbors.selection import (
     check_count,
@@ -249,6 +249,7 @@ def _is_neighbor_tables(distances):
 
 
 def _checked_table_entries(tables):
+    check_not_masked(tables, "the pair", "mark a missing neighbour with the index -1")
     indices, distances = (np.asarray(as_host_array(table)) for table in tables)
     if indices.ndim != 2 or indices.shape != distances.shape:
         raise ValueError(
