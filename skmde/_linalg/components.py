@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._utils.rows import as_csr
+from skmde._utils.validation import as_host_array
+
 
 def connected_components(graph):
     """The connected components of an undirected graph.
@@ -20,6 +23,11 @@ def connected_components(graph):
     labels : ndarray of shape (n,), int32
         The component of each node. Components are numbered in the order of their first nodes.
 
+    Raises
+    ------
+    ValueError
+        If it is no square matrix.
+
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp
@@ -28,7 +36,7 @@ def connected_components(graph):
     >>> n_components, labels.tolist()
     (2, [0, 1, 0])
     """
-    graph = sp.csr_array(graph)
+    graph = checked_graph(graph)
     stored = sp.csr_array(
         (np.ones(len(graph.indices), np.int8), graph.indices, graph.indptr), shape=graph.shape
     )
@@ -41,6 +49,22 @@ def connected_components(graph):
     rank = np.empty(n_components, np.int32)
     rank[np.argsort(first)] = np.arange(n_components, dtype=np.int32)
     return int(n_components), rank[inverse.ravel()]
+
+
+def checked_graph(graph):
+    """The matrix of a graph as a CSR array; ValueError if it is no square matrix."""
+    if hasattr(graph, "nodes") and hasattr(graph, "edges"):
+        raise ValueError(
+            "graph is a networkx graph, but must be its matrix: pass "
+            "networkx.to_scipy_sparse_array(graph)."
+        )
+    matrix = graph if sp.issparse(graph) else np.asarray(as_host_array(graph))
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            "graph must be a square matrix, with one row and one column for each item; got shape "
+            f"{matrix.shape}."
+        )
+    return as_csr(matrix)
 
 
 def component_labels(edges, n):

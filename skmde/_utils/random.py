@@ -27,6 +27,8 @@ def private_generator(random_state):
     -------
     generator : numpy.random.Generator
     """
+    if isinstance(random_state, Integral) and random_state < 0:
+        raise ValueError(f"random_state must be at least 0, got {random_state}.")
     if random_state is None or isinstance(random_state, Integral | np.random.Generator):
         return np.random.default_rng(random_state)
     if isinstance(random_state, np.random.RandomState):

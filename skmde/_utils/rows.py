@@ -1,11 +1,19 @@
-"""Iteration over unseen rows in blocks, so that memory does not grow with their number."""
+"""Rows: their number, their sparse form, and blocks, so that memory does not grow with them."""
 
 from __future__ import annotations
 
+import numpy as np
 import scipy.sparse as sp
 
 _ENTRIES = 1 << 22  # entries of the table of distances from a block to the training samples
 _FEWEST_ROWS = 64
+
+
+def as_csr(X):
+    """X as a CSR array, in float64 if scipy has no sparse form of its dtype."""
+    if not sp.issparse(X) and (X.dtype == np.float16 or not X.dtype.isnative):
+        X = X.astype(np.float64)
+    return sp.csr_array(X)
 
 
 def count_rows(X):

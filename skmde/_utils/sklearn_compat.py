@@ -27,6 +27,8 @@ from sklearn.utils import validation
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from skmde._utils.validation import as_host_array, check_convertible
+
 __all__ = [
     "BaseEstimator",
     "CallbackSupportMixin",
@@ -49,8 +51,20 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 # scikit-learn looks for NaN in the sum of all numbers. If float32 numbers of both signs overflow
 # it, that warns of an invalid value, although all numbers are finite.
 _quietly = np.errstate(invalid="ignore")
-check_array: Callable[..., Any] = _quietly(validation.check_array)
-validate_data: Callable[..., Any] = _quietly(validation.validate_data)
+
+
+@_quietly
+def check_array(array: Any, **options: Any) -> Any:
+    """scikit-learn's function for tensors, too, and with errors that name a column of a frame."""
+    check_convertible(array, options.get("input_name") or "X")
+    return validation.check_array(as_host_array(array), **options)
+
+
+@_quietly
+def validate_data(estimator: Any, X: Any, **options: Any) -> Any:
+    """scikit-learn's function, with the same additions."""
+    check_convertible(X)
+    return validation.validate_data(estimator, as_host_array(X), **options)
 
 
 def fit_context(method: Method) -> Method:

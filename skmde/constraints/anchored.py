@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 import torch
 
-from skmde._utils.validation import check_not_masked
+from skmde._utils.validation import as_host_array, check_not_masked
 from skmde.constraints.base import Constraint, relative_difference, standard_normal
 
 Tensor = torch.Tensor
@@ -149,7 +149,9 @@ class Anchored(Constraint):
 def _anchor_arrays(anchors: Any, values: Any) -> tuple[Any, Any]:
     check_not_masked(anchors, "anchors", "leave the others out")
     check_not_masked(values, "values of anchors", "leave free items out of the anchors")
-    index, coordinates = _to_numpy(anchors), _to_numpy(values)
+    index, coordinates = (np.asarray(as_host_array(array)) for array in (anchors, values))
+    if coordinates.dtype.kind == "O":
+        coordinates = _as_numbers(coordinates)
     if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
         _refuse_anchors(index)
     if (
@@ -184,15 +186,17 @@ def _anchor_arrays(anchors: Any, values: Any) -> tuple[Any, Any]:
     return distinct.astype(np.int64), coordinates[first]
 
 
+def _as_numbers(objects: Any) -> Any:
+    """Objects as float64 if they are numbers, such as those of nullable columns."""
+    try:
+        return objects.astype(np.float64)
+    except (TypeError, ValueError):
+        return objects
+
+
 def _refuse_anchors(index: Any) -> NoReturn:
     hint = " Turn a mask into indices with numpy.flatnonzero." if index.dtype.kind == "b" else ""
     raise ValueError(
         "Anchors must be the indices of one item or more, integers of shape (n_anchors,); got "
         f"shape {index.shape} and dtype {index.dtype}.{hint}"
     )
-
-
-def _to_numpy(array: Any) -> Any:
-    if isinstance(array, torch.Tensor):
-        array = array.detach().cpu().numpy()
-    return np.asarray(array)

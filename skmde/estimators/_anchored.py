@@ -81,11 +81,11 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         point fixed at its given coordinates.
     n_neighbors : int, default=None
         Number of neighbours of each sample. None chooses the number that gives about 1% of all
-        pairs, at least 5 and at most 15. With a precomputed sparse graph, None uses all stored
-        entries; with `max_distance`, all samples within that distance. With a `loss`, the original
-        distances are the lengths of shortest paths in the graph of this many neighbours; None uses
-        the distances themselves. If there are more than 10 million such pairs, 10 million are
-        sampled.
+        pairs, at least 5 and at most 15. With a precomputed sparse graph or neighbour tables, None
+        uses all stored entries, unless they are the distances of all pairs; with `max_distance`,
+        all samples within that distance. With a `loss`, the original distances are the lengths of
+        shortest paths in the graph of this many neighbours; None uses the distances themselves. If
+        there are more than 10 million such pairs, 10 million are sampled.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows.
         "precomputed": X holds distances, in the forms that :class:`PreserveNeighbors` takes or,
@@ -190,10 +190,10 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
     Penalties have lengths of their own, mostly 1, and the pull of some fades at larger distances:
     that of "log1p" as 1 / d, those of "sigmoid" and "cauchy" faster. If the anchors are dozens of
-    such lengths apart, free samples may stay near the starting point. `fit` warns if the pull is
-    less than a twentieth of the penalty's largest over most pairs of a free sample and an anchor.
-    Then divide the coordinates of the anchors, or use a penalty whose pull does not fade, such as
-    "huber".
+    such lengths apart, free samples may stay near the starting point. `fit` warns if more than a
+    tenth of them are joined to anchors only by pairs over which the pull is less than a twentieth
+    of the penalty's largest. Then divide the coordinates of the anchors, or use a penalty whose
+    pull does not fade, such as "huber".
 
     References
     ----------

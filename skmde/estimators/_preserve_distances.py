@@ -15,6 +15,7 @@ from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.rows import blocks_of_rows
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
+from skmde._utils.validation import as_host_array
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.placement.by_distances import place_by_distances
@@ -24,7 +25,7 @@ from skmde.core.solvers.result import callbacks_in_units
 from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
-from skmde.estimators.base.input import as_host_array, as_output, output_dtype
+from skmde.estimators.base.input import as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.row_constraint import RowConstraintMixin
 from skmde.estimators.base.typing import (

@@ -20,6 +20,7 @@ from skmde._utils.sklearn_compat import (
     weighted_fit_context,
 )
 from skmde._utils.threads import count_threads
+from skmde._utils.validation import as_host_array
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.fixed_items import has_free_item
@@ -31,7 +32,7 @@ from skmde.core.stiff_repulsion import balancing_scale, is_stiff
 from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
-from skmde.estimators.base.input import as_host_array, as_output, has_missing, output_dtype
+from skmde.estimators.base.input import as_output, has_missing, output_dtype
 from skmde.estimators.base.neighbor_scores import NeighborScoresMixin
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.row_constraint import RowConstraintMixin
@@ -94,8 +95,9 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
     n_neighbors : int, default=None
         Number of neighbours of each sample. None means 15, but a tenth of the number of samples
         for fewer than 150 samples, and at least 5; if repulsive pairs are sampled, the number that
-        gives about 1% of all pairs, at least 5 and at most 15. With a precomputed sparse graph,
-        None uses all stored entries; with `max_distance`, all samples within that distance.
+        gives about 1% of all pairs, at least 5 and at most 15. With a precomputed sparse graph or
+        neighbour tables, None uses all stored entries, unless they are the distances of all pairs;
+        with `max_distance`, all samples within that distance.
     attractive_penalty : str, Penalty or callable, default="auto"
         Penalty of pairs of neighbours: a name, an object such as ``Log1p(2.0)``, or a function
         that takes a torch tensor of distances. See :mod:`skmde.penalties`. "auto" means
@@ -443,22 +445,16 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
     def _find_neighbors(self, X, random_state, device):
         return NeighborPairs(
             X,
-            self._n_neighbors_for(count_rows(X)),
+            self.n_neighbors,
             self.max_distance,
             metric=self.metric,
+            default=many_neighbors if self._rule.sums_all else default_n_neighbors,
             metric_params=self.metric_params,
             algorithm=self.neighbors_algorithm,
             random_state=random_state.randint(np.iinfo(np.int32).max),
             n_jobs=self.n_jobs,
             device=device,
         )
-
-    def _n_neighbors_for(self, n_samples):
-        """`n_neighbors`, or None if the neighbours are given or the default of pairs applies."""
-        given = self.n_neighbors is not None or self.max_distance is not None
-        if given or self._is_precomputed() or not self._rule.sums_all:
-            return self.n_neighbors
-        return many_neighbors(n_samples)
 
     def _pairs(self, graph, y, counted, random_state):
         """The pairs, their weights, and the graph of all attractive pairs."""

@@ -67,7 +67,8 @@ class QuadraticMDE(BaseEmbedding):
         - "kernel_pca": the centred kernel matrix K; :math:`L = -K`.
         - "lle": locally linear embedding, :math:`L = (I - W)^T (I - W)` for reconstruction weights
           W; p is the number of pairs with an entry in L.
-        - "classical_mds": doubly centred squared distances; L is half of this matrix.
+        - "classical_mds": doubly centred squared distances; L is half of this matrix. For rows
+          under the Euclidean metric, this is PCA, and computed as such.
         - "isomap": as "classical_mds", with lengths of shortest paths in the neighbour graph.
         - "mvu": maximum variance unfolding. L is minus the Gram matrix that has maximum variance
           and preserves the distances between neighbours. Suitable for up to about a thousand
@@ -78,7 +79,7 @@ class QuadraticMDE(BaseEmbedding):
         Number of neighbours of each sample, for the weights "laplacian", "normalized_laplacian",
         "lle", "isomap" and "mvu". None means 15, but a tenth of the number of samples for fewer
         than 150 samples, and at least 5. With a precomputed sparse graph or neighbour tables, None
-        uses all stored entries.
+        uses all stored entries, unless they are the distances of all pairs.
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows. With
         "precomputed", X is a matrix of distances; for all weights but "classical_mds" it may also

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from skmde._utils.sklearn_compat import check_array
-from skmde._utils.validation import check_not_masked
+from skmde._utils.validation import as_host_array, check_convertible, check_not_masked
 
 
 def as_array(values, name):
@@ -26,9 +26,13 @@ def as_array(values, name):
             f"{name}.toarray()."
         )
     check_not_masked(values, name, "leave these items out")
-    if hasattr(values, "detach"):
-        values = values.detach().cpu().numpy()
-    return np.asarray(values)
+    return np.asarray(as_host_array(values))
+
+
+def as_matrix(values, name):
+    """`as_array` for numbers in rows and columns, whose errors name a column of a data frame."""
+    check_convertible(values, name)
+    return as_array(values, name)
 
 
 def codes_of(labels, name):
@@ -45,7 +49,7 @@ def codes_of(labels, name):
 
 def as_embedding(X, name="X"):
     """Validate an embedding: a finite two-dimensional array of floats."""
-    return check_array(as_array(X, name), dtype=[np.float64, np.float32], input_name=name)
+    return check_array(as_matrix(X, name), dtype=[np.float64, np.float32], input_name=name)
 
 
 def center(X):

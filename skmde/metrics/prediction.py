@@ -32,8 +32,9 @@ def knn_accuracy(embedding, y, n_neighbors=10, *, test=None, sample=None, random
     n_neighbors : int, default=10
         Number of neighbours that vote. In a tie, the first of the sorted classes wins.
     test : array-like of bool of shape (n_items,) or of int, default=None
-        Mask or indices of the test items, which are classified by their neighbours among the other
-        items. None means that each item is classified by its neighbours among all other items.
+        Mask, or distinct indices, of the test items, which are classified by their neighbours
+        among the other items. None means that each item is classified by its neighbours among all
+        other items.
     sample : int, default=None
         Number of randomly sampled items to classify; None means all.
     random_state : int, RandomState instance or None, default=None
@@ -47,7 +48,7 @@ def knn_accuracy(embedding, y, n_neighbors=10, *, test=None, sample=None, random
     Raises
     ------
     ValueError
-        If y is continuous, has several columns or contains NaN.
+        If y is continuous, has several columns or contains NaN, or an index occurs twice in `test`.
 
     See Also
     --------
@@ -93,8 +94,8 @@ def knn_r2(embedding, y, n_neighbors=10, *, test=None, sample=None, random_state
     n_neighbors : int, default=10
         Number of neighbours whose mean is the prediction.
     test : array-like of bool of shape (n_items,) or of int, default=None
-        Mask or indices of the test items, which are predicted from their neighbours among the
-        other items. None means that each item is predicted from all others.
+        Mask, or distinct indices, of the test items, which are predicted from their neighbours
+        among the other items. None means that each item is predicted from all others.
     sample : int, default=None
         Number of randomly sampled items to predict; None means all.
     random_state : int, RandomState instance or None, default=None
@@ -110,7 +111,8 @@ def knn_r2(embedding, y, n_neighbors=10, *, test=None, sample=None, random_state
     Raises
     ------
     ValueError
-        If y does not consist of finite numbers, or fewer than 2 items are predicted.
+        If y does not consist of finite numbers, fewer than 2 items are predicted, or an index
+        occurs twice in `test`.
 
     See Also
     --------
@@ -195,5 +197,12 @@ def _mask_of(test, n_items):
             f"test has indices from {test.min()} to {test.max()}, but there are {n_items} items, "
             f"numbered 0 to {n_items - 1}."
         )
+    if test.dtype.kind != "b":
+        items, counts = np.unique(test % n_items, return_counts=True)
+        if (counts > 1).any():
+            raise ValueError(
+                f"test has the index {items[counts > 1][0]} more than once. Integers are the "
+                "indices of items; pass a mask as booleans: np.asarray(test, dtype=bool)."
+            )
     is_test[test] = True
     return is_test

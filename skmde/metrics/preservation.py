@@ -21,7 +21,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_consistent_length, check_random_state, gen_batches
 
 from skmde._utils.sklearn_compat import check_array
-from skmde.metrics.alignment import as_array, as_embedding
+from skmde.metrics.alignment import as_embedding, as_matrix
 
 _CHUNK_NUMBERS = 2**21  # float64 numbers per chunk: 16 MiB
 _PAIRED = {
@@ -133,6 +133,7 @@ def trustworthiness(
         X = X[rows][:, rows] if _is_precomputed(metric) else X[rows]
         embedding = embedding[rows]
     X, embedding = _floats(X, metric), _floats(embedding, "euclidean")
+    metric = _checked_metric(metric)
     return float(_trustworthiness(X, embedding, n_neighbors=n_neighbors, metric=metric))
 
 
@@ -189,7 +190,7 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
 
 def _checked(X, embedding, metric):
     """Validate X (an array of numbers or a CSR matrix) and the embedding."""
-    X = check_array(X if issparse(X) else as_array(X, "X"), accept_sparse="csr", input_name="X")
+    X = check_array(X if issparse(X) else as_matrix(X, "X"), accept_sparse="csr", input_name="X")
     embedding = as_embedding(embedding, "embedding")
     check_consistent_length(X, embedding)
     if _is_precomputed(metric) and X.shape[0] != X.shape[1]:
@@ -212,6 +213,24 @@ def _floats(X, metric):
         if size > 0 and not 1e-10 < size < 1e10:
             X = X / size
     return X
+
+
+def _checked_metric(metric):
+    """A name unchanged, or a function that raises an error where the caller's gives no distance."""
+    if not callable(metric):
+        return metric
+
+    def checked(a, b):
+        found = metric(a, b)
+        value = np.asarray(found)
+        if value.shape != () or value.dtype.kind not in "fiub" or not 0 <= value < np.inf:
+            raise ValueError(
+                "metric must return one number, the distance of two rows, which is finite and at "
+                f"least 0; it returned {found!r} for {a!r} and {b!r}."
+            )
+        return float(value)
+
+    return checked
 
 
 def _is_precomputed(metric):
@@ -256,6 +275,7 @@ def nearest_rows(X, rows, n_neighbors, metric):
             order = order[order != row][:n_neighbors]
             found[at, : len(order)] = order
         return found
+    metric = _checked_metric(metric)
     search = NearestNeighbors(n_neighbors=n_neighbors + 1, metric=metric).fit(X)
     found = search.kneighbors(X[rows], return_distance=False)
     # The row itself is removed by index. If it has many duplicates, it may not be in the result.
@@ -273,6 +293,7 @@ def _paired(X, a, b, metric="euclidean"):
             f"metric={metric!r} is not supported here; use one of {', '.join(_PAIRED)}, "
             "precomputed, or a function of two rows."
         )
+    metric = _checked_metric(metric)
     width = X.nnz / X.shape[0] if issparse(X) else X.shape[1]
     distances = np.empty(len(a))
     for piece in gen_batches(len(a), max(1, int(_CHUNK_NUMBERS / max(width, 1)))):

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_consistent_length
 
 from skmde._linalg.frame import Unit
+from skmde._utils.rows import as_csr
 from skmde.metrics.alignment import as_array, codes_of
 
 
@@ -174,7 +175,7 @@ def _memberships(groups):
             f"matrix of 0 and 1 of shape (n_items, n_groups); got shape {values.shape}"
             + (f" with the entry {other[0]}." if other.size else ".")
         )
-    member = csr_array(values)
+    member = as_csr(values)
     member.eliminate_zeros()
     return np.arange(member.shape[1]), member
 

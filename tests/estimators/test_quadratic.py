@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.manifold
+from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, make_swiss_roll
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.manifold import Isomap, LocallyLinearEmbedding, SpectralEmbedding
@@ -34,6 +35,25 @@ def check_equal(found, expected, rtol=1e-5):
 def check_standardized(X):
     np.testing.assert_allclose(X.T @ X / len(X), np.eye(X.shape[1]), atol=1e-6)
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-7)
+
+
+@pytest.mark.parametrize("shape", [(60, 5), (30, 200)], ids=["tall", "wide"])
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_scaling_of_euclidean_rows_is_that_of_their_distances(shape, unit):
+    rng = np.random.default_rng(0)
+    X, unseen = (
+        unit * (3 + rng.standard_normal(shape)),
+        unit * (3 + rng.standard_normal((7, shape[1]))),
+    )
+    of_rows = QuadraticMDE(3, weights="classical_mds", tol=1e-10).fit(X)
+    of_distances = QuadraticMDE(3, weights="classical_mds", metric="precomputed", tol=1e-10)
+    of_distances.fit(cdist(X, X))
+    for name in ("embedding_", "eigenvalues_", "dual_", "distortion_", "n_pairs_"):
+        found, expected = getattr(of_rows, name), getattr(of_distances, name)
+        np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+    placed = of_distances.transform(cdist(unseen, X))
+    np.testing.assert_allclose(of_rows.transform(unseen), placed, atol=1e-6 * np.abs(placed).max())
+    np.testing.assert_array_equal(of_rows.transform(X[4:9]), of_rows.embedding_[4:9])
 
 
 def by_scikit_learn(weights, X, m):

@@ -17,6 +17,7 @@ from skmde import (
     PreserveNeighbors,
     QuadraticMDE,
 )
+from skmde.estimators.pairs.neighbors import holds_neighbors
 from skmde.estimators.spectral.bridges import bridges
 
 K = 7
@@ -30,6 +31,8 @@ CLASSES = np.where(np.arange(60) % 5 == 0, np.arange(60) // 5 % 3, -1)
 # Ways in that hold all distances, and ways that hold those of neighbours.
 FULL = ("rows", "dense", "sparse")
 ALL = (*FULL, "neighbors", "tables")
+# Where the number of neighbours is the default, the distances of all pairs are not neighbours.
+DEFAULT = (*FULL, "all_tables")
 
 
 def given(way, X):
@@ -41,8 +44,9 @@ def given(way, X):
     if way == "sparse":
         np.fill_diagonal(D, 0)
         return sp.csr_array(D)
-    distances, indices = NearestNeighbors(n_neighbors=K).fit(X).kneighbors()
-    if way == "tables":
+    k = len(X) - 1 if way == "all_tables" else K
+    distances, indices = NearestNeighbors(n_neighbors=k).fit(X).kneighbors()
+    if way.endswith("tables"):
         return indices, distances
     rows = np.repeat(np.arange(len(X)), K)
     return sp.csr_array((distances.ravel(), (rows, indices.ravel())), shape=D.shape)
@@ -65,6 +69,13 @@ CASES = [
     (QuadraticMDE, {**NEIGHBORS, "weights": "normalized_laplacian"}, None, ALL),
     (QuadraticMDE, {**NEIGHBORS, "weights": "isomap"}, None, ALL),
     (QuadraticMDE, {"weights": "classical_mds"}, None, ("rows", "dense")),
+    (PreserveNeighbors, {"init": "quadratic"}, None, DEFAULT),
+    (PreserveNeighbors, {"init": "random", "repulsion": "sampled"}, None, DEFAULT),
+    (AnchoredMDE, {}, COORDINATES, DEFAULT),
+    (AnchoredClassifier, {}, CLASSES, DEFAULT),
+    (QuadraticMDE, {"weights": "laplacian"}, None, DEFAULT),
+    (QuadraticMDE, {"weights": "normalized_laplacian"}, None, DEFAULT),
+    (QuadraticMDE, {"weights": "isomap"}, None, DEFAULT),
 ]
 
 
@@ -92,7 +103,7 @@ def name_of(case):
 def test_ways_in_agree(case, X):
     make, params, y, ways = case
     if X is APART and (params.get("weights") == "isomap"):
-        ways = FULL  # tables of neighbours do not say how far apart their components are
+        ways = tuple(w for w in ways if w in FULL)  # tables do not say how far apart parts are
     expected = distances_of_map(make, params, y, "rows", X)
     for way in ways[1:]:
         found = distances_of_map(make, params, y, way, X)
@@ -120,6 +131,41 @@ def test_asymmetric_distances_give_the_same_map_dense_or_sparse(case):
             found[-1] = cdist(fitted.embedding_, fitted.embedding_)
     for other in found[1:]:
         np.testing.assert_allclose(other, found[0], atol=2e-3 * found[0].max())
+
+
+def test_stored_entries_are_neighbors_unless_all_pairs_are_stored():
+    graph = given("neighbors", CONNECTED)
+    full = given("sparse", CONNECTED)
+    one_pair_less = full.copy()
+    one_pair_less[2, 5] = one_pair_less[5, 2] = np.inf
+    loops = full + sp.diags_array(np.ones(60))
+    indices, distances = given("all_tables", CONNECTED)
+    short = np.where(np.arange(59) < 58, indices, -1), distances
+    for data, expected in (
+        (graph, True),
+        (one_pair_less, True),
+        (short, True),
+        (full, False),
+        (loops, False),
+        (full.tocsc(), False),
+        (sp.coo_array(np.triu(full.toarray())), True),
+        ((indices, distances), False),
+        (given("dense", CONNECTED), False),
+    ):
+        assert holds_neighbors(data) is expected
+    stored = QuadraticMDE(metric="precomputed").fit(graph).graph_
+    assert (np.diff(stored.indptr) >= K).all()
+
+
+@pytest.mark.parametrize("n", [40, 400])
+@pytest.mark.parametrize("repulsion", ["all", "sampled"])
+def test_rows_and_their_distances_have_as_many_neighbors_by_default(n, repulsion):
+    rows = np.random.default_rng(0).standard_normal((n, 3))
+    how = {"repulsion": repulsion, "max_iter": 0, "init": "random", "random_state": 0}
+    expected = PreserveNeighbors(**how).fit(rows).graph_
+    for way in ("dense", "sparse"):
+        found = PreserveNeighbors(metric="precomputed", **how).fit(given(way, rows)).graph_
+        assert found.nnz == expected.nnz
 
 
 @pytest.mark.parametrize("way", FULL)

@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+import torch
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import ortho_group
@@ -371,6 +372,11 @@ def test_measures_leave_the_global_random_state_alone(data):
             lambda X, E: metrics.knn_r2(E, E[:, 0], 2, test=[1, 10]),
             "indices from 1 to 10, but there are 10",
         ),
+        (
+            lambda X, E: metrics.knn_accuracy(E, np.ones(10), 2, test=[0, 1] * 5),
+            "index 0 more than once.*mask as booleans",
+        ),
+        (lambda X, E: metrics.knn_r2(E, E[:, 0], 2, test=[9, 4, -1]), "index 9 more than once"),
         (lambda X, E: metrics.knn_r2(E, E[:, 0], 2, test=[0.5]), "mask of the 10 items or integer"),
         (lambda X, E: metrics.knn_r2(E, E[:, 0], 2, test=[True]), r"shape \(1,\) and dtype bool"),
         (lambda X, E: metrics.knn_r2(E, E[:, 0], 2.5), "n_neighbors must be an integer; got 2.5"),
@@ -395,3 +401,35 @@ def test_measures_leave_the_global_random_state_alone(data):
 def test_bad_arguments_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call(_normal(10, 4), _normal(10, 2))
+
+
+NO_DISTANCES = {
+    "nan": lambda a, b: np.nan,
+    "infinite": lambda a, b: np.inf,
+    "negative": lambda a, b: -1.0,
+    "none": lambda a, b: None,
+    "text": lambda a, b: "1.0",
+    "complex": lambda a, b: 1j,
+    "several": lambda a, b: np.abs(a - b),
+    "pair": lambda a, b: (1.0, 2.0),
+}
+
+
+@pytest.mark.parametrize("kind", NO_DISTANCES)
+@pytest.mark.parametrize("score", ["neighborhood_recall", "trustworthiness", "triplet_accuracy"])
+def test_a_function_that_returns_no_distance_is_an_error(score, kind):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.raises(ValueError, match="metric must return one number, the distance of two rows"):
+        getattr(metrics, score)(X, X[:, :2], 5, metric=NO_DISTANCES[kind])
+
+
+@pytest.mark.parametrize("score", ["neighborhood_recall", "trustworthiness", "triplet_accuracy"])
+def test_a_function_may_return_any_single_number(score):
+    X = np.random.default_rng(0).integers(0, 50, (30, 3)).astype(float)
+    how = {} if score == "neighborhood_recall" else {"random_state": 0}
+    expected = getattr(metrics, score)(X, X[:, :2], 5, metric="manhattan", **how)
+    for make in (float, int, np.float32, np.array, torch.tensor):
+        found = getattr(metrics, score)(
+            X, X[:, :2], 5, metric=lambda a, b, make=make: make(np.abs(a - b).sum()), **how
+        )
+        assert found == pytest.approx(expected)

@@ -33,7 +33,8 @@ from skmde.core.kernels.numba_penalties import (
     map_log1p_small,
     map_log_ratio,
     map_logistic,
-    map_power,
+    map_power_large,
+    map_power_small,
     map_sigmoid,
     penalty_curvature,
 )
@@ -121,7 +122,10 @@ def evaluate(
             value[k] = d[k] * d2[k]
             slope[k] = d.dtype.type(3) * d[k]
     elif kind == _POWER:
-        map_power(a, d, D, value, slope)
+        if a <= 2.0:
+            map_power_small(a, d, D, value, slope)
+        else:
+            map_power_large(a, d, value, slope)
     elif kind == _HUBER:
         map_huber(a, d, D, value, slope)
     elif kind == _LOGISTIC:

@@ -29,13 +29,24 @@ def _lowest_power(d: Any, a: Any) -> Any:
 
 
 @jit(fastmath=CONTRACT)
-def map_power(a: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
+def map_power_small(a: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
     zero, lowest = d.dtype.type(0), _lowest_power(d, a)
     powers(d, a, slope)
     for k in range(d.shape[0]):
         z = slope[k] if d[k] > zero else zero
         value[k] = z
         slope[k] = a * (max(z, lowest) / D[k]) / D[k]
+
+
+@jit(fastmath=CONTRACT)
+def map_power_large(a: Any, d: Any, value: Any, slope: Any) -> None:
+    # Nothing diverges at 0, since a > 2, so there is no floor.
+    zero, two = d.dtype.type(0), d.dtype.type(2)
+    powers(d, a - two, slope)
+    for k in range(d.shape[0]):
+        z = slope[k] if d[k] > zero else zero
+        value[k] = z * d[k] * d[k]
+        slope[k] = a * z
 
 
 @jit(fastmath=CONTRACT)
@@ -71,15 +82,17 @@ def map_log1p_small(a: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
 
 @jit(fastmath=CONTRACT)
 def map_log1p_large(a: Any, d: Any, D: Any, value: Any, slope: Any) -> None:
-    one, zero, lowest = d.dtype.type(1), d.dtype.type(0), _lowest_power(d, a)
+    # Nothing diverges at 0, since a > 2, so there is no floor.
+    one, two, zero = d.dtype.type(1), d.dtype.type(2), d.dtype.type(0)
     for k in range(d.shape[0]):
         value[k] = min(d[k], one / D[k])
-    powers(value, a, slope)
+    powers(value, a - two, slope)
     for k in range(d.shape[0]):
-        far, z = D[k] > one, slope[k] if d[k] > zero else zero
-        value[k] = log1p(z) + (a * log(D[k]) if far else zero)
-        z = z if far else max(z, lowest)
-        slope[k] = a * (one if far else z) / (one + z) / D[k] / D[k]
+        far, r = D[k] > one, value[k]
+        z = slope[k] if d[k] > zero else zero
+        t = z * r * r
+        value[k] = log1p(t) + (a * log(D[k]) if far else zero)
+        slope[k] = a * (one / D[k] / D[k] if far else z) / (one + t)
 
 
 @jit(fastmath=CONTRACT)

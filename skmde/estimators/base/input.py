@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from sklearn.utils import check_random_state
 
 from skmde._utils.sklearn_compat import check_array, validate_data
-from skmde._utils.validation import check_magnitude, check_not_masked
+from skmde._utils.validation import as_host_array, check_magnitude, check_not_masked
 from skmde.estimators.base.atomic import AtomicFitMixin
 from skmde.estimators.base.nested_parameters import NestedParametersMixin
 from skmde.preprocessing.graphs.adjacency import as_adjacency, is_networkx
@@ -116,7 +115,6 @@ class InputMixin(NestedParametersMixin, AtomicFitMixin):
 
         Integers stay integers, because the neighbour search converts them to floats block by block.
         """
-        check_not_masked(X, "X", "fill them or leave their rows out")
         X, finite = as_host_array(X), self._finite_values()
         if reset and self._is_precomputed() and getattr(X, "ndim", 2) == 1:
             raise ValueError(
@@ -147,15 +145,6 @@ class InputMixin(NestedParametersMixin, AtomicFitMixin):
         return X
 
 
-def as_host_array(X):
-    """Convert a tensor on any device to a numpy array; return everything else unchanged."""
-    if isinstance(X, torch.Tensor):
-        X = X.detach().cpu()
-        # numpy has no bfloat16
-        return (X.float() if X.dtype == torch.bfloat16 else X).numpy()
-    return X
-
-
 def _as_numbers(X, finite):
     """Objects as float64, if they are numbers, such as decimals."""
     try:
@@ -182,6 +171,7 @@ def checked_neighbor_tables(X):
             "If X is a tuple, it must be a pair (indices, distances) of neighbour tables; got "
             f"{len(X)} entries. Pass an array for a matrix of distances."
         )
+    check_not_masked(X, "X", "mark a missing neighbour with the index -1")
     tables = tuple(np.asarray(as_host_array(table)) for table in X)
     for name, table in zip(("indices", "distances"), tables, strict=True):
         if table.ndim != 2 or table.dtype.kind not in "fiu" or table.size == 0:
@@ -189,6 +179,11 @@ def checked_neighbor_tables(X):
                 f"X is a pair (indices, distances) of neighbour tables, so {name} must be numbers "
                 f"of shape (n_samples, k); got dtype {table.dtype} and shape {table.shape}."
             )
+    if tables[0].shape != tables[1].shape:
+        raise ValueError(
+            "X is a pair (indices, distances) of neighbour tables, so both must have the same "
+            f"shape (n_samples, k); got {tables[0].shape} and {tables[1].shape}."
+        )
     return tables
 
 

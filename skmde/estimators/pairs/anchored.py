@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.components import component_labels
-from skmde._utils.rows import blocks_of_rows
+from skmde._utils.rows import as_csr, blocks_of_rows
 from skmde.core.placement.by_distances import place_by_distances
 from skmde.core.placement.by_neighbors import place_by_neighbors
 from skmde.estimators.pairs.base import Pairs
@@ -118,7 +118,7 @@ class AffinityPairs:
         """Nothing to drop: `extended` needs the whole graph."""
 
     def of_unseen(self, X):
-        rows = sp.csr_array(X)
+        rows = as_csr(X)
         if rows.shape[1] != self.n_items:
             raise ValueError(
                 "The weights of unseen samples must have one column for each of the "

@@ -7,6 +7,7 @@ import copy
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._utils.rows import count_rows
 from skmde.preprocessing.dimension import intrinsic_dimension
 from skmde.preprocessing.graphs.weights import neighbor_graph
 from skmde.preprocessing.neighbors.tables import NeighborTables
@@ -22,6 +23,31 @@ def many_neighbors(n_samples):
     return max(1, min(max(5, min(15, n_samples // 10)), n_samples - 1))
 
 
+def holds_neighbors(X):
+    """Whether precomputed distances say which samples are neighbours.
+
+    Tables and sparse matrices do, unless they hold the distances of all pairs, in both directions.
+    Then they are a dense matrix in another form, and must not mean anything else.
+
+    Parameters
+    ----------
+    X : ndarray, sparse matrix of shape (n, n), or pair of arrays of shape (n, k)
+    """
+    if isinstance(X, tuple):
+        indices, distances = X
+        present = (indices >= 0) & np.isfinite(distances)
+        present &= indices != np.arange(len(indices))[:, None]
+        return not (present.sum(axis=1) >= len(indices) - 1).all()
+    if not sp.issparse(X):
+        return False
+    n = X.shape[0]
+    if X.nnz < n * (n - 1):
+        return True
+    graph = sp.coo_array(sp.csr_array(X))  # without duplicates
+    present = np.isfinite(graph.data) & (graph.row != graph.col)
+    return int(present.sum()) < n * (n - 1)
+
+
 class NeighborPairs:
     """Nearest neighbours, a `PairSource`: mutual neighbours have weight 2, others 1.
 
@@ -32,6 +58,9 @@ class NeighborPairs:
     n_neighbors : int or None
     max_distance : float or None
     metric : str or callable
+    default : callable, default=default_n_neighbors
+        The number of neighbours for a number of samples. It applies if neither `n_neighbors` nor
+        `max_distance` is given, unless X holds neighbours.
     **search : dict
         Further arguments of :func:`~skmde.preprocessing.nearest_neighbors`.
 
@@ -41,12 +70,14 @@ class NeighborPairs:
         As given, and less than the number of items; or the mean number of neighbours of an item.
     """
 
-    def __init__(self, X, n_neighbors, max_distance, *, metric, **search):
+    def __init__(
+        self, X, n_neighbors, max_distance, *, metric, default=default_n_neighbors, **search
+    ):
         given = n_neighbors
         precomputed = isinstance(metric, str) and metric == "precomputed"
-        as_stored = precomputed and (isinstance(X, tuple) or sp.issparse(X))
+        as_stored = precomputed and holds_neighbors(X)
         if n_neighbors is None and max_distance is None and not as_stored:
-            n_neighbors = default_n_neighbors(X.shape[0])
+            n_neighbors = default(count_rows(X))
         tables = NeighborTables(X, n_neighbors, metric=metric, max_distance=max_distance, **search)
         self._use(tables)
         if given is None:

@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._utils.device import physical_memory
-from skmde._utils.validation import check_magnitude, check_not_masked
-from skmde.estimators.base.input import as_host_array
+from skmde._utils.validation import as_host_array, check_magnitude, check_not_masked
 from skmde.preprocessing.graphs.adjacency import as_adjacency
 
 _BYTES_PER_PAIR = 30  # lower bound of the peak of a fit

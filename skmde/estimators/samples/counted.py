@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from skmde.estimators.base.input import as_host_array
+from skmde._utils.validation import as_host_array
 from skmde.estimators.samples.supervision import checked_sample_weight
 
 

@@ -4,6 +4,10 @@ Penalties have lengths of their own, mostly 1. The pull p'(d) of some of them fa
 distances: that of log(1 + d) as 1 / d, that of a sigmoid exponentially. Where anchors are many such
 lengths apart, the gradient of a free item is next to 0 wherever it is, so that a solve ends near
 its start. No start and no tolerance changes that; another unit or another penalty does.
+
+A long pair alone is no sign of that. A penalty whose pull fades gives up some pairs for others: at
+its best place, a sample between several far anchors may be at one of them. So what counts is
+whether any chain of pairs within reach joins a sample to an anchor.
 """
 
 from __future__ import annotations
@@ -11,9 +15,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from skmde._linalg.components import component_labels
 from skmde._utils.warn import warn
 
 _FADED = 0.05  # of the largest pull at shorter distances
+_MANY = 0.1  # of the free samples that pairs join to anchors
 # A power of the distance has no length: its pull fades by less than _FADED over this range if the
 # power is more than 0.35.
 _SHORTER = np.geomspace(1e-2, 1.0, 31)
@@ -21,7 +27,7 @@ _N_LENGTHS = 200
 
 
 def warn_if_out_of_reach(edges, weights, X, penalty, anchors):
-    """Warn if most pairs of a free item and an anchor are too long for the penalty.
+    """Warn if many free items are joined to anchors by pairs too long for the penalty alone.
 
     Parameters
     ----------
@@ -36,28 +42,43 @@ def warn_if_out_of_reach(edges, weights, X, penalty, anchors):
     Warns
     -----
     UserWarning
-        If the pull has faded over more than half of these pairs, and half of them are shorter than
-        the extent of the anchors.
+        If more than a tenth of the free items that chains of pairs join to anchors are joined by no
+        chain of pairs over which the pull has not faded, and half of the pairs of a free item and
+        an anchor are shorter than the extent of the anchors.
     """
     anchored = np.zeros(len(X), dtype=bool)
     anchored[anchors] = True
-    edges = edges[(weights > 0) & (anchored[edges[:, 0]] != anchored[edges[:, 1]])]
-    if not len(edges):
+    edges = edges[weights > 0]
+    mixed = anchored[edges[:, 0]] != anchored[edges[:, 1]]
+    if not mixed.any():
         return
     X = np.asarray(X, np.float64)
     lengths = np.linalg.norm(X[edges[:, 0]] - X[edges[:, 1]], axis=1)
-    if np.median(lengths) > np.linalg.norm(np.ptp(X[anchors], axis=0)):
+    if np.median(lengths[mixed]) > np.linalg.norm(np.ptp(X[anchors], axis=0)):
         return  # free items are far from all anchors, as those that repulsion drives away
-    count = np.count_nonzero(has_faded(penalty, lengths))
-    if count > len(edges) / 2:
+    faded = has_faded(penalty, lengths)
+    if not faded.any():
+        return
+    joined = _joined_to(anchored, edges) & ~anchored
+    beyond = joined & ~_joined_to(anchored, edges[~faded])
+    if beyond.sum() > _MANY * joined.sum():
+        typical = np.median(lengths[faded & mixed])
         warn(
-            f"Free samples may stay near where they started: {count} of the {len(edges)} pairs "
-            f"that join one to an anchor are so long that the pull of {penalty!r} has faded to "
+            f"Free samples may stay near where they started: the pairs that join {beyond.sum()} of "
+            f"the {joined.sum()} to anchors are so long that the pull of {penalty!r} has faded to "
             "less than a twentieth of its largest. Most penalties have the length 1; half of these "
-            f"pairs are longer than {np.median(lengths):.3g}. Divide the coordinates of the "
-            "anchors by about this number, or use a penalty whose pull does not fade, such as "
-            "'huber', 'linear' or 'quadratic'."
+            f"pairs are longer than {typical:.3g}. Divide the coordinates of the anchors by about "
+            "this number, or use a penalty whose pull does not fade, such as 'huber', 'linear' or "
+            "'quadratic'."
         )
+
+
+def _joined_to(anchored, edges):
+    """Whether a chain of pairs joins each item to an anchor."""
+    labels = component_labels(edges, len(anchored))
+    if labels is None:
+        return np.ones(len(anchored), dtype=bool)
+    return np.isin(labels, labels[anchored])
 
 
 def has_faded(penalty, lengths):

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.validation import check_not_masked
-from skmde.estimators.base.input import as_host_array
+from skmde._utils.validation import as_host_array, check_not_masked
 
 
 def dense_argument(values, name, advice):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
+from threadpoolctl import threadpool_limits
 
 from skmde._linalg.scaling import Scaling
 from skmde.core.spectral.laplacian import part_contrasts
@@ -29,7 +30,7 @@ from skmde.preprocessing.neighbors.known_rows import with_twins
 _RIDGE = 1e-3  # of the trace of the local Gram matrix, as in scikit-learn
 _SHIFT = 1e-10  # relative to the largest eigenvalue; makes L regular, so that it can be factored
 _FACTORED = 20_000  # L is factored up to this number of items
-_BLOCK_ENTRIES = 1 << 22
+_BLOCK_ENTRIES = 1 << 17  # differences, so that a block stays in the cache
 
 
 class LocallyLinearProblem(QuadraticProblem):
@@ -129,13 +130,15 @@ class Reconstruction:
         """Weights of the neighbours; 0 where the index is -1."""
         q, k = indices.shape
         out = np.empty((q, k))
-        for start in range(0, q, self._block):
-            part = slice(start, start + self._block)
-            near, own = self._rows[indices[part].ravel()], X[part]
-            if sp.issparse(near):
-                near, own = near.toarray(), own.toarray()
-            differences = near.reshape(-1, k, X.shape[1]) - own[:, None]
-            out[part] = barycenter_weights(differences, indices[part] >= 0)
+        with threadpool_limits(1, "blas"):  # the last bits of a product depend on the threads
+            for start in range(0, q, self._block):
+                part = slice(start, start + self._block)
+                near, own = self._rows[indices[part].ravel()], X[part]
+                if sp.issparse(near):
+                    near, own = near.toarray(), own.toarray()
+                differences = near.reshape(-1, k, X.shape[1])  # indexing has copied them
+                differences -= own[:, None]
+                out[part] = barycenter_weights(differences, indices[part] >= 0)
         return out
 
 
@@ -161,7 +164,7 @@ def barycenter_weights(differences, there):
     """
     if not there.all():
         differences[~there] = 0.0
-    G = np.einsum("qid,qjd->qij", differences, differences)
+    G = differences @ differences.transpose(0, 2, 1)
     k = G.shape[1]
     trace = np.trace(G, axis1=1, axis2=2)
     ridge = _RIDGE * np.where(trace > 0, trace, 1.0)

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skmde.estimators.pairs.neighbors import many_neighbors
+from skmde._utils.rows import count_rows
+from skmde.estimators.pairs.neighbors import holds_neighbors, many_neighbors
 from skmde.estimators.spectral.gram import (
     AllPaths,
     DistanceProblem,
@@ -23,6 +24,7 @@ from skmde.estimators.spectral.laplacian import GivenWeightsProblem, LaplacianPr
 from skmde.estimators.spectral.locally_linear import LocallyLinearProblem
 from skmde.estimators.spectral.principal import PrincipalProblem
 from skmde.estimators.spectral.unfolding import UnfoldingProblem, import_cvxpy
+from skmde.preprocessing.neighbors.metrics.names import euclidean_form
 from skmde.preprocessing.neighbors.tables import NeighborTables
 
 
@@ -80,7 +82,12 @@ def _locally_linear(X, parameters):
 
 def _classical_mds(X, parameters):
     metric = parameters.metric, parameters.metric_params
-    return distance_problem(X, parameters._is_precomputed(), *metric, parameters.n_jobs)
+    given = parameters._is_precomputed()
+    if not given and euclidean_form(*metric) == "euclidean":
+        # The doubly centred matrix is that of the inner products of the centred rows, and so is
+        # Nystrom's extension their projection.
+        return PrincipalProblem(X, parameters.n_jobs)
+    return distance_problem(X, given, *metric, parameters.n_jobs)
 
 
 def _isomap(X, parameters):
@@ -103,9 +110,9 @@ def _given_weights(X, parameters):
 def _search(X, parameters):
     """Arguments of the search for neighbours."""
     n_neighbors = parameters.n_neighbors
-    stored = parameters._is_precomputed() and not isinstance(X, np.ndarray)
-    if n_neighbors is None and not stored:
-        n_neighbors = many_neighbors(X.shape[0])
+    as_stored = parameters._is_precomputed() and holds_neighbors(X)
+    if n_neighbors is None and not as_stored:
+        n_neighbors = many_neighbors(count_rows(X))
     return {
         "n_neighbors": n_neighbors,
         "metric": parameters.metric,

@@ -25,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.symmetry import warn_of_asymmetry
+from skmde._utils.rows import as_csr
 from skmde._utils.validation import ROUNDING
 from skmde._utils.warn import warn
 
@@ -125,7 +126,7 @@ def with_further_rows(graph, X):
     graph : csr_array of shape (n + q, n + q)
         The rows of `X` below those of `graph`. :func:`as_adjacency` makes it symmetric.
     """
-    old, further = sp.coo_array(graph), sp.coo_array(X)
+    old, further = sp.coo_array(graph), sp.coo_array(as_csr(X))
     q, n = further.shape
     rows = np.append(old.row, further.row + (n - q))
     columns = np.append(old.col, further.col)

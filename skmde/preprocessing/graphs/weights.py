@@ -14,6 +14,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._linalg.components import checked_graph
+from skmde.preprocessing.neighbors.selection import check_distinct
+
 __all__ = ["edges_from_graph", "neighbor_graph"]
 
 
@@ -43,7 +46,7 @@ def neighbor_graph(indices, distances, *, rule="mutual", sigma=None, threshold=N
     Raises
     ------
     ValueError
-        If `rule` is unknown, or `sigma` is not positive.
+        If `rule` is unknown, `sigma` is not positive, or a row has a neighbour twice.
 
     References
     ----------
@@ -61,6 +64,7 @@ def neighbor_graph(indices, distances, *, rule="mutual", sigma=None, threshold=N
     indices = np.asarray(indices)
     distances = np.asarray(distances)
     n = len(indices)
+    check_distinct(indices, distances)
     present = (indices >= 0) & np.isfinite(distances)
     present &= indices != np.arange(n, dtype=indices.dtype)[:, None]
     if rule == "mutual":
@@ -107,6 +111,11 @@ def edges_from_graph(graph):
     weights : ndarray of shape (p,)
         Weights of the edges in `graph`.
 
+    Raises
+    ------
+    ValueError
+        If the graph is no square matrix.
+
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp
@@ -115,7 +124,7 @@ def edges_from_graph(graph):
     >>> edges.tolist(), weights.tolist()
     ([[0, 1]], [2.0])
     """
-    graph = sp.csr_array(graph)
+    graph = checked_graph(graph)
     if not graph.has_sorted_indices:
         graph = graph.sorted_indices()
     rows = np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(graph.indptr))

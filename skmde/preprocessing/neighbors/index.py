@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._utils.random import private_generator
+from skmde._utils.rows import as_csr
 from skmde._utils.sklearn_compat import check_array
 from skmde.preprocessing.neighbors.backends.faiss import is_installed
 from skmde.preprocessing.neighbors.backends.sparse import has_sparse_form
@@ -81,7 +82,7 @@ def as_searched(X, dense):
     """`X` as a dense array or as a sparse one."""
     if dense:
         return X.toarray() if sp.issparse(X) else X
-    return X if sp.issparse(X) else sp.csr_array(X)
+    return X if sp.issparse(X) else as_csr(X)
 
 
 def _products_are_cheap(X, per_pair, per_shared, per_feature):

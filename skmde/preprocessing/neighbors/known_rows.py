@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from skmde._utils.jit import jit
 from skmde._utils.random import GOLDEN, splitmix64
+from skmde._utils.rows import as_csr
 
 _BLOCK_BYTES = 1 << 22
 _ROUNDING = 1e-6  # rounding error of a given distance of 0, relative to the reach
@@ -74,7 +75,7 @@ class KeptRows(KnownRows):
                 "added to it. Fit again, and do not modify the array."
             )
         if sp.issparse(self._X):
-            return sp.csr_array(sp.vstack([sp.csr_array(self._X), sp.csr_array(X)]))
+            return sp.csr_array(sp.vstack([sp.csr_array(self._X), as_csr(X)]))
         return np.concatenate([self._X, X.toarray() if sp.issparse(X) else X])
 
 

@@ -20,10 +20,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.symmetry import mean_of_stored_directions, symmetric_matrix
-from skmde._utils.validation import ROUNDING
+from skmde._utils.validation import ROUNDING, as_host_array, check_convertible, check_not_masked
 from skmde.preprocessing.neighbors.radius import trim
 from skmde.preprocessing.neighbors.selection import (
     check_count,
+    check_distinct,
     clamp_neighbors,
     drop_far,
     drop_self,
@@ -62,7 +63,8 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
     Raises
     ------
     ValueError
-        If a distance is negative or NaN, an index is out of range, or a shape does not fit.
+        If a distance is negative or NaN, an index is out of range or occurs twice in a row of a
+        table, or a shape does not fit.
 
     Warns
     -----
@@ -247,7 +249,8 @@ def _is_neighbor_tables(distances):
 
 
 def _checked_table_entries(tables):
-    indices, distances = np.asarray(tables[0]), np.asarray(tables[1])
+    check_not_masked(tables, "the pair", "mark a missing neighbour with the index -1")
+    indices, distances = (np.asarray(as_host_array(table)) for table in tables)
     if indices.ndim != 2 or indices.shape != distances.shape:
         raise ValueError(
             "A pair of neighbour tables must be two arrays (indices, distances) of the same "
@@ -268,6 +271,7 @@ def _checked_table_entries(tables):
         )
     masked = indices < 0
     distances[masked] = np.inf
+    check_distinct(indices, distances)
     return indices, _nonnegative(distances)
 
 
@@ -291,7 +295,8 @@ def _checked_matrix(distances, *, own_columns=False):
             matrix = _without_diagonal(matrix)
         values = _nonnegative(matrix.data)
         return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
-    matrix = np.asarray(distances)
+    check_convertible(distances, "distances")
+    matrix = np.asarray(as_host_array(distances))
     if matrix.ndim != 2:
         raise ValueError(
             f"Precomputed distances must be a matrix, got shape {matrix.shape}. If they are those "

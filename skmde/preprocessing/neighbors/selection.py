@@ -16,6 +16,7 @@ from skmde.preprocessing.neighbors.backends.kernels import select_smallest
 
 __all__ = [
     "check_count",
+    "check_distinct",
     "clamp_neighbors",
     "drop_far",
     "drop_self",
@@ -35,6 +36,26 @@ def check_count(number, name):
     """
     if not isinstance(number, Integral) or isinstance(number, bool) or number < 1:
         raise ValueError(f"{name} must be an integer of at least 1, got {number!r}.")
+
+
+def check_distinct(indices, distances):
+    """Raise ValueError if a row of a caller's table has the same neighbour twice.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n, k), int
+    distances : ndarray of shape (n, k), float
+        Entries that are missing, by either array, do not count.
+    """
+    present = np.sort(np.where(np.isfinite(distances), indices, -1), axis=1)
+    twice = (present[:, 1:] == present[:, :-1]) & (present[:, 1:] >= 0)
+    if twice.any():
+        row, column = np.argwhere(twice)[0]
+        raise ValueError(
+            f"Row {row} of the neighbour tables has the neighbour {present[row, column]} twice, "
+            "but the neighbours of an item must be distinct. Remove one, or mark it with the index "
+            "-1."
+        )
 
 
 def clamp_neighbors(n_neighbors, n_samples):

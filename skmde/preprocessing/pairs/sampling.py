@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from skmde._utils.random import distinct_integers, private_generator
+from skmde._utils.validation import as_host_array
 
 _DRAWN_AT_ONCE = 1 << 20
 
@@ -233,13 +234,15 @@ def _draw(n, size, rng):
 
 
 def checked_edges(edges):
-    edges = np.asarray(edges)
+    edges = np.asarray(as_host_array(edges))
     if edges.size == 0:
         return np.empty((0, 2), np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2:
         raise ValueError(f"Edges must be an array of shape (n_edges, 2), got {edges.shape}.")
     if edges.dtype.kind not in "iu":
         raise ValueError(f"Edges must be integers, got dtype {edges.dtype}.")
+    if edges.dtype not in (np.int32, np.int64) or not edges.dtype.isnative:
+        edges = edges.astype(np.int64)  # others overflow, or have no compiled form
     if edges.min() < 0:
         raise ValueError(f"Items are numbered from 0, got {int(edges.min())} in an edge.")
     loops = np.flatnonzero(edges[:, 0] == edges[:, 1])

@@ -97,5 +97,62 @@ def test_functions_of_single_pairs_and_missing_pairs_are_not_judged():
         warn_if_out_of_reach(edges, weights, X, Log1p(), ANCHORED)
         # the free item was driven away from all anchors, which are near to each other
         warn_if_out_of_reach(edges, -weights, X - [[0.0], [1999.0], [0.0]], Log1p(), ANCHORED)
-    with pytest.warns(UserWarning, match=r"1 of the 1 pairs.*Log1p\(\).*longer than 1e\+03"):
+    with pytest.warns(UserWarning, match=r"join 1 of the 1 to .*Log1p\(\).*longer than 1e\+03"):
         warn_if_out_of_reach(edges, -weights, X, Log1p(), ANCHORED)
+
+
+def told_of(edges, X, anchors, penalty):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_if_out_of_reach(np.array(edges), np.ones(len(edges)), X, penalty, np.array(anchors))
+    return bool(caught)
+
+
+def test_a_sample_at_one_of_several_far_anchors_has_followed():
+    cauchy = resolve_penalty("cauchy")
+    X = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [0.1, 0.1], [0.2, 0.1]])
+    to_all = [[0, 3], [1, 3], [2, 3]]
+    assert not told_of(to_all, X, [0, 1, 2], cauchy)
+    # A sample that follows another one follows the anchor.
+    assert not told_of([*to_all, [3, 4], [1, 4], [2, 4]], X, [0, 1, 2], cauchy)
+    # Two that are near each other, but far from all anchors, follow none.
+    X[3:] += 5.0
+    assert told_of([*to_all, [3, 4]], X, [0, 1, 2], cauchy)
+    # What no pair joins to an anchor does not count.
+    assert not told_of([[1, 3], [2, 4]], X[[0, 1, 2, 1, 2]], [0, 1, 2], cauchy)
+
+
+def test_the_best_places_among_far_anchors_are_no_reason_to_warn():
+    """Of four anchors 10 lengths apart, every free sample is best placed at one."""
+    corners = 10.0 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=float)
+    affinity = np.ones((12, 12)) - np.eye(12)
+    affinity[4:, 4:] = 0.0
+    for k in range(4, 12):
+        affinity[k, k % 4] = affinity[k % 4, k] = 3.0
+    estimator = AnchoredMDE(
+        attractive_penalty="cauchy", metric="affinity", random_state=0, max_iter=1000
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator.fit(affinity, anchors=np.arange(4), anchor_values=corners)
+    found = estimator.embedding_[4:]
+    nearest = np.linalg.norm(found[:, None] - corners, axis=2)
+    # A grid around each corner finds nothing better.
+    steps = np.linspace(-12.0, 22.0, 341)
+    grid = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+    squares = np.square(grid[:, None] - corners).sum(axis=2)
+    for k in range(8):
+        weights = affinity[4 + k, :4]
+        best = (-weights / (1 + squares)).sum(axis=1).min()
+        here = (-weights / (1 + np.square(nearest[k]))).sum()
+        assert here <= best + 1e-3 * abs(best)
+    assert (nearest.min(axis=1) < 0.5).all()
+
+
+def test_a_map_that_follows_far_anchors_is_not_told_of():
+    """At 30 lengths a third of the pairs have faded, but the free samples have followed."""
+    estimator = AnchoredMDE(attractive_penalty="cauchy", random_state=0, max_iter=3000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator.fit(DIGITS, anchors=ANCHORS, anchor_values=30.0 * MAP[ANCHORS])
+    assert error(estimator.embedding_ / 30.0) < 0.6
