@@ -23,6 +23,10 @@ Likewise, distances above 10 times the median count as if they had that length: 
 far outlier must not decide when the map of all others is solved. Where some pairs are tight, their
 variables have that effect.
 
+The value of a loss is negligible if it is at most that of an embedding whose distances are all too
+large by 1e-4: float32 resolves little more. The value of a penalty does not tell how good an
+embedding is.
+
 The first step of a solver needs no precise unit. It is one over the mean of |w_k|, times a power of
 the length, where all functions are built in, so that it is 1 for weights of 1 in the unit length.
 
@@ -48,6 +52,7 @@ from skmde.functions.base import Loss, Penalty
 # Pairs of one built-in function that are looked at. A callable may hold a parameter for each pair,
 # so it gets all of its pairs.
 _MOST = 100_000
+_EXACT = 1e-4  # relative error of the distances of an embedding that is as good as exact
 _LONG = 10.0  # longest distance in the unit, relative to the median one
 _MOST_OF_AN_ITEM = 100.0  # largest share of an item in the unit, relative to the median item
 
@@ -82,7 +87,7 @@ def typical_scale(
         length = max(rms, shortest)
         length = length if 0 < length < math.inf else 1.0
         factor = max(2.0, length / rms) if rms > 0 else 2.0
-    value = weight = 0.0
+    value = weight = negligible = 0.0
     pairs, parts = [], []
     for segment in edges.segments:
         function = segment.function
@@ -95,6 +100,7 @@ def typical_scale(
         else:
             delta = edges.deviations[own].clamp(max=longest)
             grown = growth(function, w, delta, factor * delta)
+            negligible += share * _total(growth(function, w, delta, (1 + _EXACT) * delta))
             if tight < math.inf:
                 span = (factor - 1) * delta.double()
                 loose = ~(2 * grown.double().abs() >= tight * span**2)
@@ -109,6 +115,7 @@ def typical_scale(
         next((x for x in means if 0 < x < math.inf), 1.0),
         length,
         _stiffness([segment.function for segment in edges.segments], means[1], length),
+        math.inf if edges.deviations is None else negligible / len(edges),
     )
 
 
