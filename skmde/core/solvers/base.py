@@ -119,8 +119,8 @@ def solve(
     -----
     ConvergenceWarning
         If the solver could not decrease the average distortion although the gradient is far above
-        its tolerance, for reasons other than kinks and rounding errors, if the items move apart without
-        end, if the starting point has no finite value or gradient, or if the solve ended at
+        its tolerance, for reasons other than kinks and rounding errors; if the items move apart
+        without end, if the starting point has no finite value or gradient, or if the solve ended at
         `max_iter` while the average distortion still decreased noticeably.
     """
     solver.check(objective)
