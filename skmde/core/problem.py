@@ -137,7 +137,8 @@ class MDE:
 
     Items that are held so stiffly are solved for in variables of their own: their common position,
     and their offsets from it in a unit that makes these as stiff as the rest. Otherwise one pair
-    of near duplicates would stall the solver. Norms of gradients are with respect to these
+    of near duplicates would stall the solver. The same holds for a few items that penalties
+    attract with huge weights, unless all pairs repel. Norms of gradients are with respect to these
     variables.
 
     Examples
@@ -195,7 +196,9 @@ class MDE:
         )
         self._check_magnitudes()
         fixed = np.asarray(self.constraint.fixed_items)
-        self._groups = find_tight_groups(self._edges, self.n_items, fixed)
+        # The warm start of repulsion of all pairs does without groups.
+        has_groups = repulsion is None or self._edges.deviations is not None
+        self._groups = find_tight_groups(self._edges, self.n_items, fixed) if has_groups else None
         units = math.inf if self._groups is None else self._groups.shortest
         if not (resolves_units(units) and self._edges_suit_float32()):
             self._edges = self._edges.to(dtype=torch.float64)
@@ -290,8 +293,9 @@ class MDE:
             Then it is projected onto the constraint set. If it is 10,000 times as large or small as
             the deviations, it is scaled to them, unless the constraint sets a unit. Under
             penalties, a start that is 100 times larger or smaller than 1 is scaled to 1 if that
-            decreases the average distortion. None means a random starting point. If items are anchored and there are original distances, the
-            problem is first solved without the anchors from this random point.
+            decreases the average distortion. None means a random starting point. If items are
+            anchored and there are original distances, the problem is first solved without the
+            anchors from this random point.
         tol : float, default=1e-5
             Stop when the Frobenius norm of the projected gradient is at most `tol` times a unit,
             which follows every common factor of the weights, of the functions and, for losses, of

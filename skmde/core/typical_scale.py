@@ -218,6 +218,12 @@ def _pulls(function: Penalty | Loss, w: torch.Tensor) -> torch.Tensor:
     return d * by_block(lambda f, d, w, _: f.weighted_slope(d, w), function, d, w, None, block)
 
 
+def pulls_at_typical_distance(function: Penalty | Loss, w: torch.Tensor) -> np.ndarray:
+    """Derivatives of weighted penalties at the distance that is typical of them; float64."""
+    pulls: np.ndarray = _pulls(function, w).double().cpu().numpy()
+    return pulls
+
+
 def growth(
     function: Penalty | Loss, w: torch.Tensor, delta: torch.Tensor, d: torch.Tensor
 ) -> torch.Tensor:
