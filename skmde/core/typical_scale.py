@@ -24,8 +24,8 @@ far outlier must not decide when the map of all others is solved. Where some pai
 variables have that effect.
 
 The value of a loss is negligible if it is at most that of an embedding whose distances are all too
-large by 1e-4: float32 resolves little more. The value of a penalty does not tell how good an
-embedding is.
+large by 1e-4 (float32 resolves little more), or by 1e-10 if some pairs are tight. The value of a
+penalty does not tell how good an embedding is.
 
 The first step of a solver needs no precise unit. It is one over the mean of |w_k|, times a power of
 the length, where all functions are built in, so that it is 1 for weights of 1 in the unit length.
@@ -52,7 +52,9 @@ from skmde.functions.base import Loss, Penalty
 # Pairs of one built-in function that are looked at. A callable may hold a parameter for each pair,
 # so it gets all of its pairs.
 _MOST = 100_000
-_EXACT = 1e-4  # relative error of the distances of an embedding that is as good as exact
+# Relative error of the distances of an embedding that is as good as exact: without tight pairs, and
+# with them. If one item is far, all others may be its tight pairs.
+_EXACT = 1e-4, 1e-10
 _LONG = 10.0  # longest distance in the unit, relative to the median one
 _MOST_OF_AN_ITEM = 100.0  # largest share of an item in the unit, relative to the median item
 
@@ -80,7 +82,7 @@ def typical_scale(
         that is 0.
     """
     shortest = math.sqrt(2 * n_components) if constraint.fixes_unit else 0.0
-    length, factor = 1.0, 2.0
+    length, factor, exact = 1.0, 2.0, _EXACT[tight < math.inf]
     longest = _longest_usual_distance(edges) if tight == math.inf else math.inf
     if edges.deviations is not None:
         rms = _root_mean_square(edges, longest)
@@ -100,7 +102,7 @@ def typical_scale(
         else:
             delta = edges.deviations[own].clamp(max=longest)
             grown = growth(function, w, delta, factor * delta)
-            negligible += share * _total(growth(function, w, delta, (1 + _EXACT) * delta))
+            negligible += share * _total(growth(function, w, delta, (1 + exact) * delta))
             if tight < math.inf:
                 span = (factor - 1) * delta.double()
                 loose = ~(2 * grown.double().abs() >= tight * span**2)

@@ -150,7 +150,7 @@ def test_weights_whose_squares_vanish_are_refused():
 
 
 @pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
-@pytest.mark.parametrize("loss", ["squared", "huber", "kamada_kawai"])
+@pytest.mark.parametrize("loss", ["squared", "huber", "kamada_kawai", "sammon"])
 def test_one_far_item_leaves_no_other_pair_unsolved(loss, far):
     def fitted(far):
         X = np.concatenate([[far * np.ones(4)], POINTS])
