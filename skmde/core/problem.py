@@ -53,8 +53,11 @@ from skmde.exceptions import ConvergenceWarning
 from skmde.functions.base import Penalty
 from skmde.functions.registry import resolve_loss, resolve_penalty
 
-# Decrease of the norm of an embedding below which it may have collapsed to a point.
-_COLLAPSED = 0.1
+# Decrease of the norm of an embedding below which it may have collapsed to a point, and excess of a
+# point's value, relative to that of the embedding, from which it has not.
+_COLLAPSED, _AS_GOOD = 0.1, 1e-3
+# Size of a start, relative to a usual one, from which it is scaled: under losses, and penalties.
+_UNUSUAL = 1e4, 100.0
 
 
 class MDE:
@@ -134,7 +137,8 @@ class MDE:
 
     Items that are held so stiffly are solved for in variables of their own: their common position,
     and their offsets from it in a unit that makes these as stiff as the rest. Otherwise one pair
-    of near duplicates would stall the solver. Norms of gradients are with respect to these
+    of near duplicates would stall the solver. The same holds for a few items that penalties
+    attract with huge weights, unless all pairs repel. Norms of gradients are with respect to these
     variables.
 
     Examples
@@ -192,7 +196,9 @@ class MDE:
         )
         self._check_magnitudes()
         fixed = np.asarray(self.constraint.fixed_items)
-        self._groups = find_tight_groups(self._edges, self.n_items, fixed)
+        # The warm start of repulsion of all pairs does without groups.
+        has_groups = repulsion is None or self._edges.deviations is not None
+        self._groups = find_tight_groups(self._edges, self.n_items, fixed) if has_groups else None
         units = math.inf if self._groups is None else self._groups.shortest
         if not (resolves_units(units) and self._edges_suit_float32()):
             self._edges = self._edges.to(dtype=torch.float64)
@@ -285,9 +291,11 @@ class MDE:
             Starting point; the array is not modified. If some items are anchored, it is first
             rotated, reflected and shifted so that these items are nearest to their coordinates.
             Then it is projected onto the constraint set. If it is 10,000 times as large or small as
-            the deviations, it is scaled to them, unless the constraint sets a unit. None means a
-            random starting point. If items are anchored and there are original distances, the
-            problem is first solved without the anchors from this random point.
+            the deviations, it is scaled to them, unless the constraint sets a unit. Under
+            penalties, a start that is 100 times larger or smaller than 1 is scaled to 1 if that
+            decreases the average distortion. None means a random starting point. If items are
+            anchored and there are original distances, the problem is first solved without the
+            anchors from this random point.
         tol : float, default=1e-5
             Stop when the Frobenius norm of the projected gradient is at most `tol` times a unit,
             which follows every common factor of the weights, of the functions and, for losses, of
@@ -296,7 +304,8 @@ class MDE:
             :math:`|w\, l(\delta, 2 \delta)|`, divided by the root mean square of the deviations.
             Deviations above 10 times the median count as that much, and so do items whose pairs
             have above 100 times the share of the median item: huge weights and far items leave no
-            other pair unsolved.
+            other pair unsolved. If the average distortion is less than 1% of the losses' mean, as
+            in a good embedding, the last step must also have gained at most 0.1% of it.
         max_iter : int, default=300
             Maximum number of iterations; 0 returns the starting point.
         memory_size : int, default=10
@@ -354,7 +363,8 @@ class MDE:
                 callbacks=callbacks,
                 verbose=verbose,
             )
-            self._warn_if_collapsed(start, result)
+            if max_iter:
+                self._warn_if_collapsed(start, result)
         self.result = result
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X
@@ -364,19 +374,19 @@ class MDE:
         return typical_scale(self._edges, self.constraint, self.n_components, tight)
 
     def _warn_if_collapsed(self, start: torch.Tensor, result: SolveResult) -> None:
-        """Warn if nothing holds the items apart, so that a single point is the best embedding."""
-        judged = self._edges.deviations is None and self._repulsion is None
-        if not (judged and self.constraint.is_free and result.n_iter and self.n_items > 1):
-            return
-        sizes = [float(dot(X, X)) for X in (result.X, start)]
-        if not sizes[0] < _COLLAPSED**2 * sizes[1]:
+        """Warn if too little holds the items apart, so that a single point is as good."""
+        judged = self._edges.deviations is None and self.constraint.is_free and self.n_items > 1
+        norms = [math.sqrt(float(dot(X, X))) for X in (result.X, start)]
+        # A tiny start is that of an embedding that has collapsed before.
+        if not (judged and norms[0] < _COLLAPSED * max(norms[1], math.sqrt(self.n_items))):
             return
         point, _ = self._objective(start.dtype).value_and_gradient(torch.zeros_like(start))
-        if float(point) <= result.value:
+        if float(point) - result.value <= _AS_GOOD * abs(result.value):
+            holds = "nothing holds" if self._repulsion is None else "the repulsion does not hold"
             warn(
-                f"The embedding collapsed: its norm is {math.sqrt(sizes[0]):.3g}, that of the "
-                f"start was {math.sqrt(sizes[1]):.3g}, and nothing holds the items apart. Add "
-                "repulsion (negative weights, or repulsion='all'), anchors, or "
+                f"The embedding collapsed: its norm is {norms[0]:.3g}, that of the start was "
+                f"{norms[1]:.3g}, and {holds} the items apart. Add repulsion (negative weights, "
+                "repulsion='all', or a larger repulsive_weight), anchors, or "
                 "constraint='standardized'.",
                 ConvergenceWarning,
             )
@@ -437,7 +447,7 @@ class MDE:
             start = self._solved_freely(generator, dtype, solver)
         else:
             start = self._embedding(X, "the starting point X").detach()
-            if self._edges.deviations is not None and self.constraint.is_free and solver.max_iter:
+            if self.constraint.is_free and solver.max_iter:
                 start = self._of_usual_size(start, solver.scale.length)
         if len(fixed):
             start = self._over_fixed(start)
@@ -450,19 +460,28 @@ class MDE:
         return start
 
     def _of_usual_size(self, start: torch.Tensor, length: float) -> torch.Tensor:
-        """The start, scaled to a length of the deviations if it is 10,000 times as large or small.
+        """The start, scaled to a usual length if it is very much larger or smaller.
 
         Losses cannot tell how to change an embedding whose distances are all 0, or all infinite,
-        beside the deviations.
+        beside the deviations. Many penalties are flat there, too. They may have lengths of their
+        own, so a start under penalties is only scaled if that decreases the average distortion.
         """
         X = start.cpu().double().numpy()
         frame = Frame.centered(X)
         inside = frame.inside(X)
         size = float(np.sqrt(np.mean(inside**2)))
         usual = length / math.sqrt(2 * self.n_components)
-        if not size > 0 or 1e-4 <= frame.length * size / usual <= 1e4:
+        has_penalties = self._edges.deviations is None
+        most = _UNUSUAL[has_penalties]
+        if not size > 0 or 1 / most <= frame.length * size / usual <= most:
             return start
-        return torch.from_numpy(usual / size * inside).to(start)
+        scaled = torch.from_numpy(usual / size * inside).to(start)
+        if has_penalties:
+            objective = self._objective(start.dtype)
+            given, new = (float(objective.value_and_gradient(x)[0]) for x in (start, scaled))
+            if given <= new:
+                return start
+        return scaled
 
     def _solved_freely(
         self, generator: np.random.Generator, dtype: torch.dtype, solver: LBFGS

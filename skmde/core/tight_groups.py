@@ -27,6 +27,10 @@ where S_l holds one length for each group, by which all its offsets have the sti
 C is symmetric, keeps the mean of all items, and costs a few passes over the items of the groups. If
 an item of a group is fixed, P_l replaces each item by the fixed one.
 
+Penalties make a pair tight by its weight alone. Its length is then the distance d at which its pull
+w p'(d) balances R, the pull of an item's other pairs at the typical distance, and its stiffness is
+R / d. Only a few items count: if weights have a wide spectrum, no pairs stand out.
+
 X is in the units of the embedding; so is Z, but for the offsets in tight groups.
 """
 
@@ -43,13 +47,14 @@ import torch
 from skmde._linalg.components import component_labels
 from skmde._linalg.scaling import root_mean_square
 from skmde.core.objectives.edge_term import Edges
-from skmde.core.typical_scale import growth
-from skmde.functions.base import Loss
+from skmde.core.typical_scale import growth, pulls_at_typical_distance
+from skmde.functions.base import Loss, Penalty
 
 _TIGHT = 100.0  # stiffness of a tight pair, relative to all that holds an item otherwise
 _LEVEL = 1e3  # ratio of the stiffnesses of two levels
 _MOST_LEVELS = 8
 _SAMPLE = 100_000  # pairs from which the stiffness of the loosest ones is estimated
+_MOST_ITEMS = 0.1  # share of the items that huge weights of penalties hold together
 _BLOCK = 1 << 20  # pairs that are looked at in one pass
 _LARGE = 1e300  # stiffness that stands for an infinite one
 _SHORTEST = 1e-14  # unit of offsets, relative to an embedding; float64 resolves no shorter ones
@@ -161,12 +166,12 @@ class TightGroups:
 
 
 def find_tight_groups(edges: Edges, n_items: int, fixed: np.ndarray) -> TightGroups | None:
-    """The tight groups of a problem with original distances.
+    """The tight groups of a problem.
 
     Parameters
     ----------
     edges : EdgeList or AllPairs
-        All with one loss.
+        All with one loss, or with penalties.
     n_items : int
     fixed : ndarray of int
         Items with given coordinates.
@@ -174,10 +179,12 @@ def find_tight_groups(edges: Edges, n_items: int, fixed: np.ndarray) -> TightGro
     Returns
     -------
     groups : TightGroups or None
-        None if no pair is tight, or if there are no original distances.
+        None if no pair is tight.
     """
+    is_fixed = np.zeros(n_items, dtype=bool)
+    is_fixed[fixed] = True
     if edges.deviations is None:
-        return None
+        return _groups_by_weight(edges, is_fixed)
     function, deviations, weights = edges.segments[0].function, edges.deviations, edges.weights
     assert isinstance(function, Loss)
     p = len(edges)
@@ -195,18 +202,62 @@ def find_tight_groups(edges: Edges, n_items: int, fixed: np.ndarray) -> TightGro
     loosest = np.sort(sample, axis=1)[:, sample.shape[1] // n_items]
     per_item = 2 * p / n_items
     tight = per_item * loosest * [_TIGHT, 1.0]
-    is_fixed = np.zeros(n_items, dtype=bool)
-    is_fixed[fixed] = True
     pairs = _pairs_above(edges, typical, tight, every)
     pairs = pairs.where(~is_fixed[pairs.items].all(axis=1))
     if not len(pairs.items):
         return None
     rest = per_item * float(sample[0, sample[0] < tight[0]].mean())
-    n_levels = 1 + int(math.log(pairs.stiffness.max() / tight[0], _LEVEL))
-    limits = tight[0] * _LEVEL ** np.arange(min(n_levels, _MOST_LEVELS))
+    return _grouped(pairs, float(tight[0]), is_fixed, rest).to(edges.device)
+
+
+def _grouped(pairs: _Pairs, tight: float, is_fixed: np.ndarray, rest: float) -> TightGroups:
+    n_levels = 1 + int(math.log(pairs.stiffness.max() / tight, _LEVEL))
+    limits = tight * _LEVEL ** np.arange(min(n_levels, _MOST_LEVELS))
     levels = _levels(pairs, limits[::-1], is_fixed, rest)
-    kept = tuple(level for level in levels if len(level.items))
-    return TightGroups(kept, float(tight[0])).to(edges.device)
+    return TightGroups(tuple(level for level in levels if len(level.items)), tight)
+
+
+def _groups_by_weight(edges: Edges, is_fixed: np.ndarray) -> TightGroups | None:
+    """The tight groups of a problem with penalties."""
+    weights = edges.weights.double().cpu().numpy()
+    largest = np.abs(weights).max(initial=0.0)
+    # Pulls differ from weights by a factor for each function; most problems end here.
+    if not weights.max(initial=0.0) > _TIGHT * np.median(np.abs(weights)) or largest == 0:
+        return None
+    n_items, p = len(is_fixed), len(edges)
+    pulls = np.concatenate(
+        [
+            pulls_at_typical_distance(segment.function, edges.weights[segment.start : segment.stop])
+            for segment in edges.segments
+        ]
+    )
+    per_item = 2 * p / n_items
+    rest = per_item * float(np.median(np.abs(pulls)))
+    found = np.flatnonzero((weights > 0) & (pulls >= _TIGHT * rest))
+    pairs = edges.pairs_at(found)
+    found, pairs = (x[~is_fixed[pairs].all(axis=1)] for x in (found, pairs))
+    if not 0 < len(np.unique(pairs)) <= max(2, _MOST_ITEMS * n_items) or rest == 0:
+        return None
+    lengths = np.concatenate(
+        [
+            _lengths(segment.function, weights[own], pulls[own], rest)
+            for segment in edges.segments
+            for own in [found[(found >= segment.start) & (found < segment.stop)]]
+        ]
+    )
+    stiffness = rest / lengths
+    return _grouped(_Pairs(pairs, stiffness, lengths), rest, is_fixed, rest).to(edges.device)
+
+
+def _lengths(penalty: Penalty | Loss, w: np.ndarray, pulls: np.ndarray, rest: float) -> np.ndarray:
+    """Distances at which pairs pull with the force of the rest; at least 1e-14, at most 1."""
+    if penalty.kernel_parameters() is None:  # as if it were quadratic
+        return (rest / pulls).clip(_SHORTEST, 1.0)
+    assert isinstance(penalty, Penalty)
+    d = torch.from_numpy(np.geomspace(_SHORTEST, 1.0, 200))
+    forces = (penalty.slope(d) * d).numpy()
+    found: np.ndarray = d.numpy()[np.argmax(w[:, None] * forces >= rest, axis=1)]
+    return found
 
 
 def _stiffness(function: Loss, w: torch.Tensor, delta: torch.Tensor, typical: float) -> np.ndarray:

@@ -23,6 +23,10 @@ Likewise, distances above 10 times the median count as if they had that length: 
 far outlier must not decide when the map of all others is solved. Where some pairs are tight, their
 variables have that effect.
 
+The value of a loss is negligible if it is at most that of an embedding whose distances are all too
+large by 1e-4 (float32 resolves little more), or by 1e-10 if some pairs are tight. The value of a
+penalty does not tell how good an embedding is.
+
 The first step of a solver needs no precise unit. It is one over the mean of |w_k|, times a power of
 the length, where all functions are built in, so that it is 1 for weights of 1 in the unit length.
 
@@ -48,6 +52,9 @@ from skmde.functions.base import Loss, Penalty
 # Pairs of one built-in function that are looked at. A callable may hold a parameter for each pair,
 # so it gets all of its pairs.
 _MOST = 100_000
+# Relative error of the distances of an embedding that is as good as exact: without tight pairs, and
+# with them. If one item is far, all others may be its tight pairs.
+_EXACT = 1e-4, 1e-10
 _LONG = 10.0  # longest distance in the unit, relative to the median one
 _MOST_OF_AN_ITEM = 100.0  # largest share of an item in the unit, relative to the median item
 
@@ -75,14 +82,14 @@ def typical_scale(
         that is 0.
     """
     shortest = math.sqrt(2 * n_components) if constraint.fixes_unit else 0.0
-    length, factor = 1.0, 2.0
+    length, factor, exact = 1.0, 2.0, _EXACT[tight < math.inf]
     longest = _longest_usual_distance(edges) if tight == math.inf else math.inf
     if edges.deviations is not None:
         rms = _root_mean_square(edges, longest)
         length = max(rms, shortest)
         length = length if 0 < length < math.inf else 1.0
         factor = max(2.0, length / rms) if rms > 0 else 2.0
-    value = weight = 0.0
+    value = weight = negligible = 0.0
     pairs, parts = [], []
     for segment in edges.segments:
         function = segment.function
@@ -95,6 +102,7 @@ def typical_scale(
         else:
             delta = edges.deviations[own].clamp(max=longest)
             grown = growth(function, w, delta, factor * delta)
+            negligible += share * _total(growth(function, w, delta, (1 + exact) * delta))
             if tight < math.inf:
                 span = (factor - 1) * delta.double()
                 loose = ~(2 * grown.double().abs() >= tight * span**2)
@@ -109,6 +117,7 @@ def typical_scale(
         next((x for x in means if 0 < x < math.inf), 1.0),
         length,
         _stiffness([segment.function for segment in edges.segments], means[1], length),
+        math.inf if edges.deviations is None else negligible / len(edges),
     )
 
 
@@ -209,6 +218,12 @@ def _pulls(function: Penalty | Loss, w: torch.Tensor) -> torch.Tensor:
     d = torch.full_like(w, function.typical_distance)
     block = block_size(function, w.device, len(w))
     return d * by_block(lambda f, d, w, _: f.weighted_slope(d, w), function, d, w, None, block)
+
+
+def pulls_at_typical_distance(function: Penalty | Loss, w: torch.Tensor) -> np.ndarray:
+    """Derivatives of weighted penalties at the distance that is typical of them; float64."""
+    pulls: np.ndarray = _pulls(function, w).double().cpu().numpy()
+    return pulls
 
 
 def growth(

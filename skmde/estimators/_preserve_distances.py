@@ -115,6 +115,8 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         by the root mean square of the distances :math:`\delta`. So a common factor of the
         weights, of the loss, or of the distances and the loss's own lengths changes nothing.
         Distances far above the median, and samples with far more weight, count as usual ones.
+        If the distortion is less than 1% of that mean, as in a good embedding, the last step must
+        also have gained at most 0.1% of it.
         For groups of near duplicates, see Notes.
     memory_size : int, default=10
         Number of past steps in the quasi-Newton approximation.

@@ -5,7 +5,7 @@ import pytest
 import torch
 from core_problems import push_and_pull_weights, random_graph
 
-from skmde import MDE, Anchored
+from skmde import MDE, Anchored, PreserveNeighbors
 from skmde.exceptions import ConvergenceWarning
 from skmde.losses import LOSSES
 
@@ -113,3 +113,57 @@ def test_no_iterations_and_an_exact_embedding_do_not_warn():
     problem.embed(points + 1e-3 * rng.normal(size=(30, 2)), max_iter=8, tol=0.0)
     assert problem.result.n_iter == 8
     assert problem.value < 1e-9
+
+
+@pytest.mark.filterwarnings("ignore:The solve ended at max_iter")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1e-30, 1e-10, 1e-4, 1e4, 1e10, 1e30])
+@pytest.mark.parametrize(
+    "functions",
+    [("log1p", "log"), ("quadratic", "log"), ("huber", "inverse_power"), ("logistic", "log_ratio")],
+)
+def test_a_start_of_another_size_is_no_solution_under_penalties(functions, size, dtype):
+    rng = np.random.default_rng(0)
+    edges = random_graph(rng, 60, 300)
+    weights = push_and_pull_weights(rng, len(edges)).astype(dtype)
+    start = rng.normal(size=(60, 2)).astype(dtype)
+    problem = MDE(60, 2, edges, functions, weights=weights)
+    plain = problem.average_distortion(problem.embed(start))
+    other = problem.average_distortion(problem.embed(np.float64(size) * start))
+    assert problem.result.n_iter > 10
+    assert other < 1.1 * plain
+
+
+@pytest.mark.parametrize("length", [1e-9, 1e9])
+def test_a_start_that_suits_the_length_of_a_penalty_keeps_its_size(length):
+    def spring(d):
+        return (d / length - 1) ** 2
+
+    triangle = length * np.array([[0.0, 0.0], [1.1, 0.0], [0.5, 0.8]])
+    problem = MDE(3, 2, [[0, 1], [1, 2], [0, 2]], spring)
+    problem.embed(triangle)
+    np.testing.assert_allclose(problem.distances() / length, 1.0, atol=0.2)
+
+
+@pytest.mark.parametrize("size", [1e-10, 1e-3])
+def test_a_tiny_start_warns_of_the_collapse_to_a_point(size):
+    edges = random_graph(np.random.default_rng(0), 30, 60)
+    start = size * np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.warns(ConvergenceWarning, match="collapsed.*nothing holds"):
+        MDE(30, 2, edges, "log1p").embed(start)
+
+
+@pytest.mark.parametrize("weight", [1e-3, 1e-10])
+@pytest.mark.parametrize("kind", ["all", "normalized"])
+def test_repulsion_that_is_too_weak_warns_of_the_collapse(kind, weight):
+    points = np.random.default_rng(0).uniform(size=(100, 2))
+    model = PreserveNeighbors(repulsion=kind, repulsive_weight=weight, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="collapsed.*the repulsion does not hold"):
+        model.fit(points)
+
+
+@pytest.mark.filterwarnings("error:The embedding collapsed")
+@pytest.mark.parametrize("weight", [None, 0.05, 1.0])
+def test_flat_data_that_are_held_apart_do_not_warn_of_a_collapse(weight):
+    points = np.random.default_rng(0).uniform(size=(100, 2))
+    PreserveNeighbors(repulsive_weight=weight, random_state=0).fit(points)

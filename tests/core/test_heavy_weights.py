@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from core_problems import random_graph
 
-from skmde import MDE, PreserveDistances
+from skmde import MDE, Anchored, PreserveDistances
 from skmde.core.precision import has_moderate_weights
 
 N = 40
@@ -50,9 +51,9 @@ def test_one_huge_weight_of_a_penalty_does_not_pass_for_a_solution(functions, co
         weights[DELTA > np.median(DELTA)] *= -1
     _, wanted = one_heavy_pair(functions, weights, 100.0, constraint)
     problem, found = one_heavy_pair(functions, weights, heavy, constraint)
-    assert problem.result.n_iter > 50
-    assert found <= CLOSE * wanted or not problem.result.converged
-    assert found <= 2 * wanted  # a start without a step is four times as bad
+    assert problem.result.n_iter > 10 and problem.result.converged
+    # Local minima differ by as much; a start without a step is four times as bad.
+    assert found <= 1.06 * wanted
 
 
 def test_weights_over_many_powers_of_ten_are_not_called_solved_at_the_start():
@@ -149,7 +150,7 @@ def test_weights_whose_squares_vanish_are_refused():
 
 
 @pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
-@pytest.mark.parametrize("loss", ["squared", "huber", "kamada_kawai"])
+@pytest.mark.parametrize("loss", ["squared", "huber", "kamada_kawai", "sammon"])
 def test_one_far_item_leaves_no_other_pair_unsolved(loss, far):
     def fitted(far):
         X = np.concatenate([[far * np.ones(4)], POINTS])
@@ -176,3 +177,52 @@ def test_a_start_of_any_size_is_solved(loss, size):
     assert problem.value <= 1.2 * wanted  # minima differ
     unsolved = problem.embed(size * start, max_iter=0).numpy() / size
     np.testing.assert_allclose(unsolved, start - start.mean(axis=0), atol=1e-6)
+
+
+def merged(edges, weights):
+    """Items 0 and 1 as one item: the edges of the others, without the pair itself."""
+    parts = np.where(edges <= 1, 0, edges - 1)
+    kept = parts[:, 0] != parts[:, 1]
+    return parts[kept], weights[kept]
+
+
+def with_gradient_only(d):
+    return torch.log1p(d**2)
+
+
+@pytest.mark.parametrize("heavy", [1e5, *HUGE])
+@pytest.mark.parametrize(
+    "functions",
+    [
+        ("quadratic", "log"),
+        ("log1p", "log"),
+        ("huber", "inverse_power"),
+        (with_gradient_only, "log"),
+    ],
+    ids=["quadratic", "log1p", "huber", "callable"],
+)
+@pytest.mark.parametrize("constraint", [None, "anchored"])
+def test_one_huge_weight_of_a_penalty_is_solved_as_if_the_two_were_one(
+    functions, constraint, heavy
+):
+    rng = np.random.default_rng(3)
+    n = 20
+    edges = random_graph(rng, n, 80)
+    weights = np.where(np.arange(len(edges)) % 2, -1.0, 1.0)
+    weights[(edges == [0, 1]).all(axis=1)] = heavy
+    start = rng.normal(size=(n, 2))
+    start[1] = start[0]
+    start -= start.mean(axis=0)
+    whole, one = constraint, constraint
+    if constraint == "anchored":
+        whole, one = Anchored([5, 9], start[[5, 9]]), Anchored([4, 8], start[[5, 9]])
+    problem = MDE(n, 2, edges, functions, whole, weights=weights)
+    problem.embed(start + 0.1 * rng.normal(size=(n, 2)) * (whole is None))
+    assert problem.result.converged
+    assert float(problem.distances()[(edges == [0, 1]).all(axis=1)]) < 1e-2
+    parts, rest = merged(edges, weights)
+    single = MDE(n - 1, 2, parts, functions, one, weights=rest)
+    single.embed(problem.X[1:], max_iter=2000)
+    weights[(edges == [0, 1]).all(axis=1)] = 0.0
+    found = MDE(n, 2, edges, functions, whole, weights=weights).average_distortion(problem.X)
+    assert found * len(edges) <= 1.02 * single.value * len(parts) + 1e-3

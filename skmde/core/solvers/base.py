@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
 import torch
 
 from skmde._linalg.reductions import dot
@@ -37,7 +38,9 @@ _SHORT = 0.1  # length of a step that looks for kinks, in square roots of roundi
 # Smaller decreases promise less than about one percent. A value far below its unit is that of a
 # good embedding, and is not judged by itself.
 _WORTHWHILE, _GOOD = 1e-3, 1e-3
-_FIRST_STEPS = 2  # a solve that makes more iterations than this has not failed
+_FAR_ABOVE = 10.0  # ratio to the tolerance from which a residual norm is far above it
+_USUAL = 10.0  # longest row of a gradient, relative to the median, that does not stand out
+_REACHES = np.geomspace(1e-5, 1.0, 11)  # lengths of trial steps, relative to the embedding
 
 
 class Solver(ABC):
@@ -115,8 +118,9 @@ def solve(
     Warns
     -----
     ConvergenceWarning
-        If the solver could not decrease the average distortion, if the items move apart without
-        end, if the starting point has no finite value or gradient, or if the solve ended at
+        If the solver could not decrease the average distortion although the gradient is far above
+        its tolerance, for reasons other than kinks and rounding errors; if the items move apart
+        without end, if the starting point has no finite value or gradient, or if the solve ended at
         `max_iter` while the average distortion still decreased noticeably.
     """
     solver.check(objective)
@@ -130,7 +134,7 @@ def solve(
             "The average distortion is NaN at the starting point, so there is nothing to minimise. "
             "Check that the distortion function is finite for all distances, also for 0."
         )
-    _warn_if_failed(objective, constraint, result)
+    _warn_if_failed(solver, objective, constraint, result)
     _warn_if_unfinished(solver, result)
     return result
 
@@ -172,7 +176,36 @@ def _is_at_a_kink(objective: Objective, constraint: Constraint, result: SolveRes
     return float(dot(gradient(constraint.project(X - step * G).contiguous()), G)) <= 0
 
 
-def _warn_if_failed(objective: Objective, constraint: Constraint, result: SolveResult) -> None:
+def _better_is_near(
+    solver: Solver, objective: Objective, constraint: Constraint, result: SolveResult
+) -> bool:
+    """Whether a step of all items but a few decreases the value noticeably.
+
+    A few pairs that are far stiffer than the others hold nearly the whole gradient. They stop a
+    solver long before the other items are at their best. So rows of G that are much longer than the
+    median do not move.
+    """
+    X = result.X
+    G = constraint.project_tangent(X, objective.value_and_gradient(X)[1]).contiguous()
+    lengths = torch.linalg.vector_norm(G, dim=1)
+    longest = _USUAL * lengths[lengths > 0].nanmedian()
+    V = torch.where((lengths <= longest)[:, None], -G, 0.0)
+    length, size = (math.sqrt(float(dot(x, x))) for x in (V, X))
+    if not 0 < length < math.inf:
+        return False
+    trials = (constraint.project(X + float(t) * size / length * V).contiguous() for t in _REACHES)
+    least = min(float(objective.value_and_gradient(trial)[0]) for trial in trials)
+    return result.value - least > _noticeable(solver, result.value)
+
+
+def _noticeable(solver: Solver, value: float) -> float:
+    """Decrease of a value which promises that more iterations are worthwhile."""
+    return _WORTHWHILE * max(abs(value), _GOOD * solver.scale.value)
+
+
+def _warn_if_failed(
+    solver: Solver, objective: Objective, constraint: Constraint, result: SolveResult
+) -> None:
     norms = result.history.residual_norm
     # X may already be as good as the precision allows. `gain` bounds the first-order change of the
     # value if every item moves by its own length. The tolerance is a multiple of sqrt(eps), because
@@ -181,11 +214,11 @@ def _warn_if_failed(objective: Objective, constraint: Constraint, result: SolveR
     gain = norms[-1] * float(torch.linalg.matrix_norm(result.X))
     eps, value = torch.finfo(result.X.dtype).eps, abs(result.value)
     settled = gain <= 30 * eps**0.5 * value or value <= 100 * eps * gain
-    # After some iterations, NO_DESCENT means a kink of the loss or rounding error, not a failure.
-    begun = result.n_iter > _FIRST_STEPS
-    stuck = result.status is Status.NO_DESCENT and norms[-1] > 0.01 * norms[0]
-    stuck = stuck and not (settled or begun)
-    stuck = stuck and not _is_at_a_kink(objective, constraint, result)
+    tol = getattr(solver, "tol", 0.0) * solver.scale.gradient
+    stuck = result.status is Status.NO_DESCENT and norms[-1] > _FAR_ABOVE * tol
+    if stuck:
+        wrong = not settled and not _is_at_a_kink(objective, constraint, result)
+        stuck = wrong or _better_is_near(solver, objective, constraint, result)
     endless = result.status is Status.UNBOUNDED
     if stuck or endless or result.status is Status.NOT_FINITE:
         advice = (
@@ -207,7 +240,7 @@ def _warn_if_unfinished(solver: Solver, result: SolveResult) -> None:
         return
     last = max(result.n_iter // 10, 1)
     decrease = result.history.value[-1 - last] - result.value
-    if decrease > _WORTHWHILE * max(abs(result.value), _GOOD * solver.scale.value):
+    if decrease > _noticeable(solver, result.value):
         warn(
             f"The solve ended at max_iter={solver.max_iter}, while the average distortion still "
             f"decreased: from {result.value + decrease:.6g} to {result.value:.6g} in the last "

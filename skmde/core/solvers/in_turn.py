@@ -42,6 +42,11 @@ class InTurn(Solver):
         last: Scale = self.solvers[-1].scale
         return last
 
+    @property
+    def tol(self) -> float:
+        """The tolerance of the last solver; 0 if it has none."""
+        return float(getattr(self.solvers[-1], "tol", 0.0))
+
     def check(self, objective: Objective) -> None:
         """Check the objective for all solvers."""
         for solver in self.solvers:

@@ -53,6 +53,9 @@ from skmde.core.tight_groups import TightGroups
 _WINDOW = 10  # iterations over which a decrease is averaged
 _MOST_UNITS = 3.0  # of a value that may hold a large constant
 _FEW = 0.1  # share of the items that may move farther than the usual step
+# A value below this part of its unit is that of a good embedding. A step is then worthwhile if it
+# gains this part of the value, however small the gradient is.
+_GOOD, _NOTICEABLE = 1e-2, 1e-3
 _FAR = 1e12  # growth of the norm of X beyond which the items diverge
 
 
@@ -144,15 +147,17 @@ class LBFGS(Solver):
         if not (math.isfinite(point.value) and math.isfinite(point.squared_norm)):
             status = Status.NOT_FINITE
         while status is None:
-            if point.residual_norm <= tol:
+            is_small = point.residual_norm <= tol
+            is_last = iteration >= self.max_iter
+            if is_small and (is_last or not solve.may_gain(point, history.value)):
                 status = Status.CONVERGED
                 break
-            if iteration >= self.max_iter:
+            if is_last:
                 status = Status.MAX_ITER
                 break
             following = solve.advance(point)
             if following is None:
-                status = Status.NO_DESCENT
+                status = Status.CONVERGED if is_small else Status.NO_DESCENT
                 break
             point = following
             iteration += 1
@@ -162,7 +167,7 @@ class LBFGS(Solver):
                 status = Status.STOPPED
             elif solve.runs_away(point):
                 status = Status.UNBOUNDED
-            elif self._has_settled(history.value):
+            elif point.residual_norm > tol and self._has_settled(history.value):
                 status = Status.SETTLED
         X = point.X
         if iteration and not constraint.needs_projection:
@@ -173,7 +178,6 @@ class LBFGS(Solver):
             residual_norm=point.residual_norm,
             n_iter=iteration,
             n_evaluations=solve.n_evaluations,
-            converged=point.residual_norm <= tol,
             status=status,
             reason=status.sentence(
                 residual_norm=point.residual_norm / self.scale.gradient,
@@ -219,6 +223,21 @@ class _Solve:
         numbers = self._read(value, dot(G, G), dot(X, X))
         self.size = math.sqrt(numbers[2])
         return _Point(0.0, X, self._variables(X), G, numbers[0], 0.0, numbers[1])
+
+    def may_gain(self, point: _Point, values: list[float]) -> bool:
+        """Whether more steps may gain a noticeable part of a value far below its unit.
+
+        The gradient of a good embedding is far below its unit too, although a much better one may
+        be near. ||G|| ||Z|| bounds the gain to first order, if every item moves by its own length;
+        so does the last step, in practice.
+        """
+        value = abs(point.value)
+        part = _NOTICEABLE * value
+        is_good = self.scale.negligible < value < _GOOD * self.scale.value
+        if not is_good or (len(values) > 1 and values[-2] - point.value <= part):
+            return False
+        (squared_size,) = self._read(dot(point.Z, point.Z))
+        return point.residual_norm * math.sqrt(squared_size) > part
 
     def runs_away(self, point: _Point) -> bool:
         """Whether the value is negative and the items diverge, so that there is no minimum."""

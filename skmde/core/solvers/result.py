@@ -97,8 +97,6 @@ class SolveResult:
     n_iter, n_evaluations : int
         Number of iterations, and number of evaluations of the objective. One iteration may need
         several evaluations.
-    converged : bool
-        Whether the residual norm is at most the tolerance, in the unit of the gradient.
     status : Status
         Why the solver stopped.
     reason : str
@@ -112,10 +110,14 @@ class SolveResult:
     residual_norm: float
     n_iter: int
     n_evaluations: int
-    converged: bool
     status: Status
     reason: str
     history: History
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver stopped because the residual norm is at most the tolerance."""
+        return self.status is Status.CONVERGED
 
 
 @dataclass(frozen=True)

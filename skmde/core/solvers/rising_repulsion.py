@@ -167,7 +167,6 @@ class RisingRepulsion(Solver):
             residual_norm=norm,
             n_iter=iteration,
             n_evaluations=evaluations,
-            converged=status is Status.CONVERGED,
             status=status,
             reason=status.sentence(
                 residual_norm=norm / self.scale.gradient, tol=self.tol, max_iter=self.max_iter

@@ -8,6 +8,7 @@ solver makes the same steps for both and stops at the same iterate.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -22,11 +23,15 @@ class Scale:
     stiffness : float, optional
         Typical second derivative, from which the first step follows; None means
         ``value / length**2``.
+    negligible : float, default=inf
+        Value of an embedding that is as good as exact, in the units of the objective; infinite if
+        values do not tell how good an embedding is.
     """
 
     value: float = 1.0
     length: float = 1.0
     stiffness: float | None = None
+    negligible: float = math.inf
 
     @property
     def gradient(self) -> float:
