@@ -4,6 +4,7 @@
 """
 
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -178,11 +179,13 @@ def test_items_without_weight_repel_nothing():
 @EVERY
 @pytest.mark.parametrize("m", [1, 2])
 @pytest.mark.parametrize("extent", [1e3, 1e10, 1e20, 1e38])
-# Beyond 1e30, no step within float32 decreases the normalized objective.
-@pytest.mark.filterwarnings("ignore:The solve stopped early")
 def test_extents_beyond_any_lattice(repulsion, m, extent):
     start = np.random.default_rng(2).uniform(-extent, extent, (MANY, m)).astype(np.float32)
-    Y = solved(repulsion, LONG, MANY, start, m)
+    # Beyond 1e30, no step within float32 decreases the normalized objective.
+    is_stuck = extent > 1e30 and repulsion == "normalized"
+    stuck = pytest.warns(ConvergenceWarning, match="no step") if is_stuck else nullcontext()
+    with stuck:
+        Y = solved(repulsion, LONG, MANY, start, m)
     assert np.isfinite(Y).all()
 
 
