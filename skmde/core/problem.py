@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, overload
@@ -17,17 +16,14 @@ from typing import Any, overload
 import numpy as np
 import torch
 
-from skmde._linalg.components import component_labels
-from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
 from skmde._utils.validation import check_magnitude, check_not_masked
 from skmde._utils.warn import warn
-from skmde.constraints import Centered, Constraint, resolve_constraint
+from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
-from skmde.core.fixed_items import start_over_fixed
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
@@ -47,6 +43,7 @@ from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState
 from skmde.core.solvers.scale import Scale
+from skmde.core.starting_point import Starts, checked_projection
 from skmde.core.tight_groups import find_tight_groups
 from skmde.core.typical_scale import typical_scale
 from skmde.exceptions import ConvergenceWarning
@@ -56,8 +53,6 @@ from skmde.functions.registry import resolve_loss, resolve_penalty
 # Decrease of the norm of an embedding below which it may have collapsed to a point, and excess of a
 # point's value, relative to that of the embedding, from which it has not.
 _COLLAPSED, _AS_GOOD = 0.1, 1e-3
-# Size of a start, relative to a usual one, from which it is scaled: under losses, and penalties.
-_UNUSUAL = 1e4, 100.0
 
 
 class MDE:
@@ -354,7 +349,7 @@ class MDE:
             )
             start = self._starting_point(X, random_state, lbfgs)
             if self._groups is not None and max_iter:
-                start = self._projected(self._groups.contracted(start))
+                start = checked_projection(self.constraint, self._groups.contracted(start))
             result = solve(
                 lbfgs if repulsion is None else repulsion.solver(lbfgs, self.constraint),
                 self._objective(start.dtype),
@@ -439,102 +434,16 @@ class MDE:
         return objective.repulsion.slope(energy) * len(self._edges)
 
     def _starting_point(self, X: Any, random_state: Any, solver: LBFGS) -> torch.Tensor:
-        fixed = self.constraint.fixed_items
-        if X is None:
-            generator, dtype = np.random.default_rng(random_state), self._edges.dtype
-            if not len(fixed) or self._edges.deviations is None:
-                return self._random_start(generator, dtype, self.constraint)
-            start = self._solved_freely(generator, dtype, solver)
-        else:
-            start = self._embedding(X, "the starting point X").detach()
-            if self.constraint.is_free and solver.max_iter:
-                start = self._of_usual_size(start, solver.scale.length)
-        if len(fixed):
-            start = self._over_fixed(start)
-        start = self._projected(start)
-        free = self.constraint.is_free and self.n_items > 1
-        if free and bool((start == start[0]).all()):
-            # Coincident items exert no force on each other, so the solver cannot separate them.
-            noise = self._random_start(np.random.default_rng(0), start.dtype, self.constraint)
-            start = start + 1e-4 * noise
-        return start
-
-    def _of_usual_size(self, start: torch.Tensor, length: float) -> torch.Tensor:
-        """The start, scaled to a usual length if it is very much larger or smaller.
-
-        Losses cannot tell how to change an embedding whose distances are all 0, or all infinite,
-        beside the deviations. Many penalties are flat there, too. They may have lengths of their
-        own, so a start under penalties is only scaled if that decreases the average distortion.
-        """
-        X = start.cpu().double().numpy()
-        frame = Frame.centered(X)
-        inside = frame.inside(X)
-        size = float(np.sqrt(np.mean(inside**2)))
-        usual = length / math.sqrt(2 * self.n_components)
-        has_penalties = self._edges.deviations is None
-        most = _UNUSUAL[has_penalties]
-        if not size > 0 or 1 / most <= frame.length * size / usual <= most:
-            return start
-        scaled = torch.from_numpy(usual / size * inside).to(start)
-        if has_penalties:
-            objective = self._objective(start.dtype)
-            given, new = (float(objective.value_and_gradient(x)[0]) for x in (start, scaled))
-            if given <= new:
-                return start
-        return scaled
-
-    def _solved_freely(
-        self, generator: np.random.Generator, dtype: torch.dtype, solver: LBFGS
-    ) -> torch.Tensor:
-        """The solution without the constraint, from a random starting point."""
-        free = Centered()
-        start = self._random_start(generator, dtype, free)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return solve(solver, self._objective(dtype), free, start).X
-
-    def _over_fixed(self, start: torch.Tensor) -> torch.Tensor:
-        """A start that is laid over the items of given coordinates by a rigid motion."""
-        labels = None
-        if isinstance(self._edges, EdgeList):
-            pairs = torch.stack([self._edges.i, self._edges.j], dim=1)
-            labels = component_labels(pairs[self._edges.weights > 0].cpu().numpy(), self.n_items)
-        moved = start_over_fixed(
-            start.cpu().double().numpy(),
-            np.asarray(self.constraint.fixed_items),
-            np.asarray(self.constraint.fixed_coordinates, dtype=np.float64),
-            labels,
+        starts = Starts(
+            self._edges,
+            self.constraint,
+            (self.n_items, self.n_components),
+            self.device,
+            self._objective,
         )
-        return torch.from_numpy(moved).to(start)
-
-    def _random_start(
-        self, generator: np.random.Generator, dtype: torch.dtype, constraint: Constraint
-    ) -> torch.Tensor:
-        X = constraint.initialize(self.n_items, self.n_components, generator, dtype, self.device)
-        t = self._edges.deviations
-        if t is None or not constraint.is_free:
-            return X
-        # Scale X to the original distances: normal vectors are about sqrt(2 m) apart.
-        unit = Unit(float(t.max()) or 1.0)
-        part = unit.inside(t)
-        mean_square = float(dot(part, part)) / (2 * self.n_components * len(t))
-        return X * unit.outside(math.sqrt(mean_square))
-
-    def _projected(self, start: torch.Tensor) -> torch.Tensor:
-        X = self.constraint.project(start)
-        if not isinstance(X, torch.Tensor) or X.shape != start.shape:
-            got = tuple(X.shape) if isinstance(X, torch.Tensor) else type(X).__name__
-            raise ValueError(
-                f"{self.constraint!r}: project must return a tensor of shape "
-                f"{tuple(start.shape)}; got {got}. Check the constraint with "
-                "skmde.constraints.check_constraint."
-            )
-        if not bool(torch.isfinite(X).all()):
-            raise ValueError(
-                f"{self.constraint!r}: project returned NaN or infinite entries for the starting "
-                "point. Check the constraint with skmde.constraints.check_constraint."
-            )
-        return X.contiguous()
+        if X is None:
+            return starts.random(random_state, solver)
+        return starts.given(self._embedding(X, "the starting point X").detach(), solver)
 
     def _embedding(self, X: Any, name: str = "X") -> torch.Tensor:
         """The embedding that the caller passed, checked; the problem's own embedding if None."""
