@@ -93,7 +93,7 @@ class MDE:
     item_weights : array-like of shape (n_items,), default=None
         Factor of each item in the repulsion of all pairs; 1 if None.
     accuracy : {"fast", "precise"}, default="fast"
-        Accuracy of the sums over all pairs of more than 2,500 items; see Notes.
+        Accuracy of the sums over all pairs of more than 1,000 items; see Notes.
     device : None, str or torch.device, default=None
         None is the CPU; "auto" takes a GPU if there is one.
     n_jobs : int, default=None

@@ -33,8 +33,9 @@ from skmde._linalg.standardize import centered
 from skmde.core.kernels.backend import Backend, Sums
 from skmde.functions.base import Penalty
 
-# For fewer items, exact sums over all pairs are as fast as the lattice.
-_EXACT = 2500
+# For fewer items, exact sums over all pairs are as fast as the lattice. It is slower in three
+# dimensions, and for penalties that are not smooth at distance 0.
+_EXACT, _EXACT_IF_SLOW = 1000, 2500
 # Within the range of float32. Items so far apart that the slope is larger have no gradient left.
 _STEEPEST = 1e30
 
@@ -66,7 +67,8 @@ def energy_sums(
         Accuracy of the lattice, which sums over many items.
     """
     shape = n_items, n_components, dtype
-    if n_items > _EXACT:
+    is_slow = n_components > 2 or function.smooth_length is None
+    if n_items > (_EXACT_IF_SLOW if is_slow else _EXACT):
         sums = backend.lattice_sums(function, item_weights, *shape, accuracy)
         if sums is not None:
             return sums

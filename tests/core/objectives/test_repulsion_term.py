@@ -29,7 +29,7 @@ def value_and_gradient(mde, X):
     return float(value), gradient.numpy()
 
 
-@pytest.mark.parametrize("n", [400, 2500, 2501])
+@pytest.mark.parametrize("n", [400, 1000, 1001, 2501])
 @pytest.mark.parametrize("m", [1, 2, 3])
 def test_all_equals_a_sum_over_all_pairs(n, m):
     X = scattered(n, 12, m)
