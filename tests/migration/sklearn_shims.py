@@ -111,7 +111,11 @@ class Isomap(Gram, like=theirs.Isomap, ours=skmde.QuadraticMDE):
     same = ("n_neighbors",)
 
     def given_radius(self, value):
-        return {} if value is None else {"metric": "precomputed", "n_neighbors": None}
+        if value is None:
+            return {}
+        # A graph of all pairs says nothing about neighbours.
+        everyone = 10**6 if np.isinf(value) else None
+        return {"metric": "precomputed", "n_neighbors": everyone}
 
     def given_eigen_solver(self, value):
         return {"solver": {"arpack": "lanczos"}.get(value, value)}

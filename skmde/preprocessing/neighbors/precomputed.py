@@ -82,7 +82,7 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
     if _is_neighbor_tables(distances):
         indices, values = _checked_table_entries(distances)
         n = len(indices)
-        _check_range(indices, n)
+        _check_neighbors(indices, values, n)
         k = indices.shape[1] if n_neighbors is None else clamp_neighbors(n_neighbors, n)
         own = np.arange(n, dtype=np.int32)
         indices, values = drop_self(*sort_rows(indices, values), own, k)
@@ -171,7 +171,7 @@ def precomputed_queries(distances, n_neighbors=None, *, n_train, max_distance=No
         check_count(n_neighbors, "n_neighbors")
     if _is_neighbor_tables(distances):
         indices, values = sort_rows(*_checked_table_entries(distances))
-        _check_range(indices, n_train)
+        _check_neighbors(indices, values, n_train)
         indices, values = indices[:, :n_neighbors], values[:, :n_neighbors]
     else:
         matrix = distances_to_training(distances, n_train)
@@ -271,17 +271,17 @@ def _checked_table_entries(tables):
         )
     masked = indices < 0
     distances[masked] = np.inf
-    check_distinct(indices, distances)
     return indices, _nonnegative(distances)
 
 
-def _check_range(indices, n_items):
+def _check_neighbors(indices, distances, n_items):
     largest = int(indices.max(initial=-1))
     if largest >= n_items:
         raise ValueError(
             f"Neighbour index {largest} is out of range for {n_items} items, whose indices start "
             "at 0. Use -1 for a missing neighbour."
         )
+    check_distinct(indices, distances)
 
 
 def _checked_matrix(distances, *, own_columns=False):
