@@ -36,6 +36,7 @@ from skmde.estimators.base.typing import (
     Parameters,
     RandomState,
 )
+from skmde.estimators.judging.problem import SolvedProblem
 from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.pair_weights import check_memory_of_pairs, selected_pairs
 from skmde.estimators.pairs.stress import stress_of_pairs, stress_ratio, sums_of_squares
@@ -431,6 +432,15 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         """The pairs, ``i < j``: shape (n_pairs, 2)."""
         check_is_fitted(self)
         return all_edges(len(self.embedding_)) if self._edges is None else self._edges
+
+    def _solved_problem(self):
+        return SolvedProblem(
+            self.embedding_,
+            self.edges_,
+            self.pair_weights_,
+            self._loss,
+            self.scale_ * self.distances_,
+        )
 
     def _check_parameters(self):
         """Check combinations of parameters; scikit-learn checks one parameter at a time."""

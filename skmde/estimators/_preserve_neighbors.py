@@ -44,6 +44,7 @@ from skmde.estimators.base.typing import (
     PenaltyLike,
     RandomState,
 )
+from skmde.estimators.judging.problem import Repulsion, SolvedProblem
 from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors, many_neighbors
 from skmde.estimators.pairs.repulsion import (
     RepulsiveSamples,
@@ -586,6 +587,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         self.residual_norm_ = float(problem.residual_norm)
         self.n_iter_, self.history_ = result.n_iter, result.history.as_arrays()
         self.converged_, self.stop_reason_ = result.converged, result.reason
+        self._solved_repulsion = (rule.kind, self.repulsive_weight_) if rule.sums_all else None
         if rule.kind == "normalized":
             self._repulsive = RepulsiveSamples.all(problem.effective_repulsive_weight())
 
@@ -632,6 +634,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.converged_, self.stop_reason_ = solution.converged, solution.reason
         self._store_fit(counted, neighbors, problem.edges, problem.weights)
+        self._solved_repulsion = ("all", self._repulsive.weight) if self._rule.sums_all else None
         self._repulsive = self._repulsive.after_extension(len(start), random_state)
         return problem.count_loose()
 
@@ -642,6 +645,19 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         self.edges_, self.weights_ = counted.among_all(edges), weights
         neighbors.drop_training_state()
         self._neighbors = neighbors
+
+    def _solved_problem(self):
+        counted, repulsion = self._counted, self._solved_repulsion
+        if repulsion is not None:
+            repulsion = Repulsion(*repulsion, counted.items, counted.weights)
+        return SolvedProblem(
+            self.embedding_,
+            self.edges_,
+            self.weights_,
+            self._rule.penalties,
+            repulsion=repulsion,
+            n_threads=count_threads(self.n_jobs),
+        )
 
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples in the embedding of the training samples.

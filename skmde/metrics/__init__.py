@@ -4,17 +4,28 @@ There are three groups. `center`, `rotate`, `align` and `procrustes_distance` mo
 compare their positions. `neighborhood_recall`, `trustworthiness` and `triplet_accuracy` measure how
 well an embedding preserves the structure of the data, `knn_accuracy` and `knn_r2` how well it
 predicts classes or numbers; `quality_report` computes these. `normalized_stress` and
-`distortion_by_group` measure errors of the distances.
+`distortion_by_group` measure errors of the distances. `Distortions` is what the method
+`distortions` of an estimator returns.
 """
 
 from skmde.metrics.alignment import align, center, procrustes_distance, rotate
+from skmde.metrics.distortions import (
+    Distortions,
+    GroupAverages,
+    GroupComparison,
+    SegmentDistortion,
+)
 from skmde.metrics.prediction import knn_accuracy, knn_r2
 from skmde.metrics.preservation import neighborhood_recall, triplet_accuracy, trustworthiness
 from skmde.metrics.report import quality_report
 from skmde.metrics.stress import GroupDistortion, distortion_by_group, normalized_stress
 
 __all__ = [
+    "Distortions",
+    "GroupAverages",
+    "GroupComparison",
     "GroupDistortion",
+    "SegmentDistortion",
     "align",
     "center",
     "distortion_by_group",

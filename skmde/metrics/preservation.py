@@ -171,7 +171,7 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
     n = len(embedding)
     if n < 3:
         raise ValueError(f"A triplet needs 3 items; the embedding has {n}.")
-    _check_integer(n_triplets, "n_triplets")
+    check_integer(n_triplets, "n_triplets")
     if n_triplets < 1:
         raise ValueError(f"n_triplets must be at least 1; got {n_triplets}.")
     random = check_random_state(random_state)
@@ -219,7 +219,7 @@ def _is_precomputed(metric):
 
 
 def check_n_neighbors(n_neighbors, n_items, what="items"):
-    _check_integer(n_neighbors, "n_neighbors")
+    check_integer(n_neighbors, "n_neighbors")
     if not 1 <= n_neighbors < n_items:
         most = n_items - 1
         raise ValueError(
@@ -228,7 +228,7 @@ def check_n_neighbors(n_neighbors, n_items, what="items"):
         )
 
 
-def _check_integer(number, name):
+def check_integer(number, name):
     if not isinstance(number, Integral) or isinstance(number, bool):
         raise ValueError(f"{name} must be an integer; got {number!r}.")
 
@@ -237,7 +237,7 @@ def sampled_rows(n_items, sample, random_state, at_most=False):
     """Indices of the sampled rows, in ascending order."""
     if sample is None or (at_most and sample >= n_items):
         return np.arange(n_items)
-    _check_integer(sample, "sample")
+    check_integer(sample, "sample")
     if sample < 1:
         raise ValueError(f"sample must be at least 1, or None for all items; got {sample}.")
     # A sample larger than the data means all items, so callers need not check the size.

@@ -141,7 +141,7 @@ def distortion_by_group(distortions, edges, groups):
             f"distortions must be one number for each edge; got shape {distortions.shape}."
         )
     check_consistent_length(distortions, edges)
-    names, member = _memberships(groups)
+    names, member = memberships(groups)
     if edges.size and not (edges.min() >= 0 and edges.max() < member.shape[0]):
         raise ValueError(
             f"edges has item indices from {edges.min()} to {edges.max()}, but groups has labels "
@@ -158,7 +158,7 @@ def distortion_by_group(distortions, edges, groups):
     return GroupDistortion(names, mean, count)
 
 
-def _memberships(groups):
+def memberships(groups):
     """Names of the groups, and a CSR matrix of 1 where an item is in a group."""
     values = csr_array(groups) if issparse(groups) else as_array(groups, "groups")
     if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1 and not issparse(groups)):

@@ -1,0 +1,212 @@
+"""The problem that a fitted estimator solved, at its embedding: values and derivatives of pairs.
+
+Every estimator describes its problem as a `SolvedProblem`; distortions, forces and curvatures of
+pairs and items are then computed here, whatever the estimator. Coordinates and original distances
+are in the units of the embedding. Everything is computed in float64, block by block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from skmde._linalg.frame import Unit
+from skmde._linalg.scaling import root_mean_square
+from skmde.core.item_potentials import item_potentials
+from skmde.core.kernels import torch_reference
+from skmde.core.objectives.edges import EdgeList
+from skmde.estimators.pairs.base import kept_dtype
+from skmde.functions.adapters import CallableLoss, CallablePenalty
+from skmde.functions.base import Loss
+
+if TYPE_CHECKING:
+    from skmde.metrics.distortions import Distortions
+
+_BLOCK = 1 << 20  # pairs that are evaluated at once
+REPULSION, PULLS = "repulsion of all pairs", "pulls of anchors"
+
+
+@dataclass(frozen=True)
+class Repulsion:
+    """The repulsion of all pairs of items.
+
+    Attributes
+    ----------
+    kind : {"all", "normalized"}
+    weight : float
+    items : ndarray of int, or None
+        The items that repel each other; None means all.
+    factors : ndarray, or None
+        Their factors; None means 1.
+    """
+
+    kind: str
+    weight: float
+    items: np.ndarray | None = None
+    factors: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class SolvedProblem:
+    """Pairs, functions and the embedding that was found.
+
+    Attributes
+    ----------
+    embedding : ndarray of shape (n, m)
+    edges : ndarray of int of shape (p, 2)
+    weights : ndarray of shape (p,), or None
+        None means 1 for each pair.
+    functions : Loss, or pair (Penalty, Penalty or None)
+    deviations : ndarray of shape (p,), or None
+        Original distances, for a loss.
+    repulsion : Repulsion or None
+    pulls : tuple (anchors, values, weight), or None
+        Pulls of soft anchors: their indices and given coordinates, and the weight of a pull.
+    n_threads : int
+    """
+
+    embedding: np.ndarray
+    edges: np.ndarray
+    weights: np.ndarray | None
+    functions: Any
+    deviations: np.ndarray | None = None
+    repulsion: Repulsion | None = None
+    pulls: tuple[np.ndarray, np.ndarray, float] | None = None
+    n_threads: int = 1
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """The embedding in float64."""
+        return np.ascontiguousarray(self.embedding, dtype=np.float64)
+
+    @cached_property
+    def unit(self) -> Unit:
+        """The unit of length in which functions are evaluated, far from their floors."""
+        if isinstance(self.functions, Loss):
+            function, lengths = self.functions, np.asarray(self.deviations)
+        elif self.repulsion is None and self.functions[1] is None:
+            function, lengths = (
+                self.functions[0],
+                np.abs(self.points - self.points.mean(axis=0)).ravel(),
+            )
+        else:
+            return Unit()
+        if function.degree is None or function.kernel_parameters() is None or not len(lengths):
+            return Unit()
+        size = root_mean_square(lengths)
+        return Unit(size) if size > 0 else Unit()
+
+    @property
+    def factor(self) -> float:
+        """Factor from distortions in that unit to distortions in the unit of the embedding."""
+        if self.unit.size == 1.0:
+            return 1.0
+        function: Any = self.functions
+        return self.unit.power((function if isinstance(function, Loss) else function[0]).degree)
+
+    def distortions(self) -> Distortions:
+        """The distortions of the listed pairs, and the terms without a list."""
+        # Imported here because metrics load a tenth of scikit-learn, which a fit does not need.
+        from skmde.metrics.distortions import Distortions
+
+        p = len(self.edges)
+        values = np.empty(p, dtype=kept_dtype(p))
+        for block, edges in self._blocks():
+            values[block] = self.factor * _by_segment(edges, self._inside(), _value)
+        weights = np.ones(p, np.float32) if self.weights is None else self.weights
+        n_pulls = 0 if self.pulls is None else len(self.pulls[0])
+        return Distortions(
+            self.edges, values, weights, len(self.points), p + n_pulls, self._terms(weights)
+        )
+
+    def _terms(self, weights):
+        terms, n = {}, len(self.points)
+        if self.repulsion is not None:
+            energies, _, _ = self.energy_shares(with_derivatives=False)
+            total = float(np.sum(energies))
+            if self.repulsion.kind == "normalized":
+                attract = float(weights[weights > 0].sum(dtype=np.float64))
+                scale = attract * np.log(2 * total) / total if total > 0 else 0.0
+            else:
+                scale = 1.0
+            terms[REPULSION] = self.repulsion.weight * scale * energies
+        if self.pulls is not None:
+            anchors, values, weight = self.pulls
+            terms[PULLS] = np.zeros(n)
+            terms[PULLS][anchors] = weight * np.square(self.points[anchors] - values).sum(axis=1)
+        return terms
+
+    def energy_shares(self, *, with_derivatives=True):
+        """The share of each item in the energy of the repulsion, and the derivatives of the energy.
+
+        Returns
+        -------
+        shares : ndarray of shape (n,)
+        gradient, hessian : ndarrays of shape (n, m) and (n, m, m)
+            Derivatives of the energy by the coordinates of each item.
+        """
+        n, m = self.points.shape
+        shares, gradient, hessian = np.zeros(n), np.zeros((n, m)), np.zeros((n, m, m))
+        assert self.repulsion is not None
+        items, factors = self.repulsion.items, self.repulsion.factors
+        where = slice(None) if items is None else items
+        found = item_potentials(
+            self.points[where],
+            self.functions[1],
+            factors,
+            self.n_threads,
+            with_derivatives=with_derivatives,
+        )
+        s = np.ones(len(found.value)) if factors is None else factors
+        shares[where] = s * found.value / 2
+        gradient[where] = s[:, None] * found.gradient
+        hessian[where] = s[:, None, None] * found.hessian
+        return shares, gradient, hessian
+
+    def _inside(self):
+        return torch.from_numpy(self.unit.inside(self.points))
+
+    def _blocks(self) -> Iterator[tuple[slice, EdgeList]]:
+        """The pairs, in blocks in the given order, with original distances in `unit`."""
+        functions = self.functions
+        members = [functions] if isinstance(functions, Loss) else functions
+        # A callable may hold one parameter for each pair, so it gets all pairs at once.
+        whole = any(isinstance(one, CallableLoss | CallablePenalty) for one in members)
+        p = len(self.edges)
+        size = max(p, 1) if whole else _BLOCK
+        for start in range(0, p, size):
+            block = slice(start, min(start + size, p))
+            known = self.deviations
+            yield (
+                block,
+                EdgeList.build(
+                    self.edges[block],
+                    len(self.points),
+                    functions,
+                    weights=None if self.weights is None else self.weights[block],
+                    deviations=None if known is None else self.unit.inside(known[block]),
+                    dtype=torch.float64,
+                ),
+            )
+
+
+def _by_segment(edges, X, evaluate):
+    """A function of the pairs, in the caller's order."""
+    d = torch_reference.distances(X, edges.i, edges.j)
+    parts, start = [], 0
+    for run in edges.runs():
+        stop = start + len(run.i)
+        block = torch_reference.block_size(run.function, edges.device, len(run.i))
+        known = d[start:stop], run.weights, run.deviations, block
+        parts.append(torch_reference.by_block(evaluate, run.function, *known))
+        start = stop
+    return edges.to_callers_order(torch.cat(parts)).double().numpy()
+
+
+def _value(function, d, w, delta):
+    return w * function.value(delta, d) if delta is not None else function.weighted_value(d, w)
