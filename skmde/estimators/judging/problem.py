@@ -90,10 +90,8 @@ class SolvedProblem:
         if isinstance(self.functions, Loss):
             function, lengths = self.functions, np.asarray(self.deviations)
         elif self.repulsion is None and self.functions[1] is None:
-            function, lengths = (
-                self.functions[0],
-                np.abs(self.points - self.points.mean(axis=0)).ravel(),
-            )
+            centred = self.points - self.points.mean(axis=0)
+            function, lengths = self.functions[0], np.abs(centred).ravel()
         else:
             return Unit()
         if function.degree is None or function.kernel_parameters() is None or not len(lengths):
@@ -106,8 +104,9 @@ class SolvedProblem:
         """Factor from distortions in that unit to distortions in the unit of the embedding."""
         if self.unit.size == 1.0:
             return 1.0
-        function: Any = self.functions
-        return self.unit.power((function if isinstance(function, Loss) else function[0]).degree)
+        functions: Any = self.functions
+        degree: Any = (functions if isinstance(functions, Loss) else functions[0]).degree
+        return self.unit.power(degree)
 
     def distortions(self) -> Distortions:
         """The distortions of the listed pairs, and the terms without a list."""
