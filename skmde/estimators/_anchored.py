@@ -377,7 +377,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         anchors, values = known_coordinates(y, anchors, anchor_values, n, self.n_components, name)
         with stage("pairs"):
             source = self._pairs_of(X, random_state, rng, device)
-            pairs = source.pairs(random_state, rng)
+            fixed = anchors if self.anchor_weight is None else np.empty(0, dtype=np.intp)
+            pairs = self._without_held_out(source.pairs(random_state, rng), n, fixed)
             problem = AnchoredProblem(
                 n,
                 pairs.edges,

@@ -210,6 +210,7 @@ class AnchoredClassifier(
             n_jobs=self.n_jobs,
             device=self.device,
         )
+        estimator._holdout = self._holdout
         corners = np.eye(len(self.classes_))
         estimator._fit(X, None, labelled, corners[codes])
         self.embedding_estimator_ = estimator

@@ -328,6 +328,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
             check_memory_of_pairs(n, self.max_pairs)
             pairs = selected_pairs(source, pair_weights, self.max_pairs, rng)
             fixed = constraint.fixed_items
+            pairs = self._without_held_out(pairs, n, fixed)
             solved = pairs_of_free_items(pairs, fixed, n) if len(fixed) else pairs
             # A problem needs a pair. If all items are fixed, its pairs do not count.
             nothing_free = not len(solved.distances)

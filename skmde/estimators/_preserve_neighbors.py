@@ -45,6 +45,7 @@ from skmde.estimators.base.typing import (
     RandomState,
 )
 from skmde.estimators.judging.problem import Repulsion, SolvedProblem
+from skmde.estimators.judging.redundancy import without_pairs
 from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors, many_neighbors
 from skmde.estimators.pairs.repulsion import (
     RepulsiveSamples,
@@ -394,6 +395,10 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
             free = has_free_item(n_samples, constraint.fixed_items, edges)
             if free.any():  # a problem needs a pair
                 edges, weights = edges[free], weights[free]
+            kept = self._hold_out(counted.among_all(edges), weights)
+            if kept is not None:
+                attraction = without_pairs(attraction, edges[~kept])
+                edges, weights = edges[kept], weights[kept]
         self._counted = counted
         with stage("init"):
             start = self._starting_point(
