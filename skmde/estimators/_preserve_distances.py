@@ -12,7 +12,7 @@ import torch
 from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.scaling import root_mean_square, scaled
 from skmde._utils.device import cpu_by_default, resolve_device
-from skmde._utils.rows import blocks_of_rows
+from skmde._utils.rows import blocks_of_rows, rows_of
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
 from skmde.constraints import Constraint, resolve_constraint
@@ -51,6 +51,7 @@ from skmde.preprocessing.neighbors.known_rows import with_twins
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 from skmde.preprocessing.pairs.sampling import all_edges
 
+_ROWS_AT_ONCE = 1000  # that are placed as if they were unseen
 _MAX_LANDMARKS = 1000  # largest number of training samples that place an unseen one
 
 
@@ -572,9 +573,21 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
     def _blocks(self, X):
         return blocks_of_rows(X, len(self._landmarks))
 
-    def _place(self, X, project):
-        """Coordinates of unseen samples, float64, and their scaled distances to the landmarks."""
+    def _leave_one_out(self, X, items):
+        """Where each of some samples would be placed, were it an unseen one."""
+        project = self._row_projection()
+        parts = np.array_split(items, max(1, len(items) // _ROWS_AT_ONCE))
+        return np.concatenate([self._place(rows_of(X, own), project, own)[0] for own in parts])
+
+    def _place(self, X, project, own=None):
+        """Coordinates of unseen samples, float64, and their scaled distances to the landmarks.
+
+        With `own`, the samples are fitted ones, which are placed as if they were not.
+        """
         D, twin = self._distance_source.of_unseen(X)
+        if own is not None:
+            D[own[:, None] == self._landmarks] = np.inf
+            twin = np.full(len(own), -1)
         D *= self.scale_
         if self._parts is not None:
             nearest = self._parts[D.argmin(axis=1)]

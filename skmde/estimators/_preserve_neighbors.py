@@ -12,7 +12,7 @@ import torch
 from skmde._linalg.components import component_labels
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.random import private_generator
-from skmde._utils.rows import count_rows
+from skmde._utils.rows import count_rows, rows_of
 from skmde._utils.sklearn_compat import (
     Interval,
     StrOptions,
@@ -735,6 +735,30 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
             )
 
         return with_twins(coordinates, twin, anchors), indices
+
+    def _leave_one_out(self, X, items):
+        """Where each of some samples would be placed, were it an unseen one; NaN for weight 0."""
+        counted, anchors = self._counted, self._counted.rows(self.embedding_)
+        own = counted.positions(items)
+        there = np.flatnonzero(own >= 0)
+        own = own[there]
+        indices, weights = self._neighbors.of_others(self._columns(rows_of(X, items[there])), own)
+        if counted.weights is not None:
+            weights *= counted.weights[indices]
+        penalties, n_threads = self._rule.penalties, count_threads(self.n_jobs)
+        repulsion = self._repulsive.arguments(anchors, penalties[1], counted.weights, n_threads)
+        coordinates = np.full((len(items), anchors.shape[1]), np.nan)
+        coordinates[there] = place_by_neighbors(
+            anchors,
+            indices,
+            weights,
+            *penalties,
+            **repulsion,
+            own=(own, self._repulsive.own_weights(own, counted.weights)),
+            project=self._row_projection(),
+            n_threads=n_threads,
+        )
+        return coordinates
 
     def _columns(self, X):
         """The part of X that refers to the samples of nonzero weight."""

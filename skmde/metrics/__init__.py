@@ -27,6 +27,7 @@ from skmde.metrics.embedding_report import (
 from skmde.metrics.prediction import knn_accuracy, knn_r2
 from skmde.metrics.preservation import (
     continuity,
+    item_recall,
     neighborhood_recall,
     triplet_accuracy,
     trustworthiness,
@@ -58,6 +59,7 @@ __all__ = [
     "distortion_by_group",
     "embedding_report",
     "held_out_attributes",
+    "item_recall",
     "knn_accuracy",
     "knn_r2",
     "neighborhood_recall",

@@ -80,22 +80,22 @@ def neighborhood_recall(
 
 def recall_curve(X, embedding, numbers, metric, sample, random_state):
     """`neighborhood_recall` for several numbers of neighbours, by one search."""
-    shares = recall_by_item(X, embedding, numbers, metric, sample, random_state)
+    rows = sampled_rows(len(as_embedding(embedding, "embedding")), sample, random_state)
+    shares = recall_by_item(X, embedding, numbers, metric, rows)
     return [float(hits.sum() / there.sum()) for hits, there in shares]
 
 
-def recall_by_item(X, embedding, numbers, metric, sample, random_state):
+def recall_by_item(X, embedding, numbers, metric, rows):
     """For each number of neighbours: how many true ones were found, and how many there are.
 
     Returns
     -------
     list of tuple of ndarrays of int of shape (n_rows,)
-        Of the sampled items, in ascending order.
+        Of the items `rows`.
     """
     X, embedding = checked_pair(X, embedding, metric)
     for n_neighbors in numbers:
         check_n_neighbors(n_neighbors, len(embedding))
-    rows = sampled_rows(len(embedding), sample, random_state)
     most = max(numbers)
     true = nearest_rows(as_floats(X, metric), rows, most, metric)
     found = nearest_rows(as_floats(embedding, "euclidean"), rows, most, "euclidean")
@@ -107,6 +107,47 @@ def recall_by_item(X, embedding, numbers, metric, sample, random_state):
         hits = [np.isin(a[:k], b[:k]).sum() for a, b in zip(true, found, strict=True)]
         counts.append((np.array(hits), (true[:, :k] >= 0).sum(axis=1)))
     return counts
+
+
+def item_recall(
+    X, embedding, n_neighbors=15, metric="euclidean", *, sample=None, random_state=None
+):
+    """`neighborhood_recall` of each item: how many of its neighbours the embedding keeps.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
+        The data, or their distances; as for :func:`neighborhood_recall`.
+    embedding : array-like of shape (n_items, n_components)
+        The embedding.
+    n_neighbors : int, default=15
+        Number of neighbours.
+    metric : str or callable, default="euclidean"
+        Distance between rows of X.
+    sample : int, default=None
+        Number of randomly sampled items; others get NaN. The time grows with the number of items
+        times the number of sampled ones.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sample.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        A share from 0 to 1; NaN for items that are not sampled, or have no neighbour.
+
+    Examples
+    --------
+    >>> from skmde.metrics import item_recall
+    >>> item_recall([[0.0], [1.0], [3.0], [7.0]], [[0.0], [1.0], [9.0], [7.0]], n_neighbors=1)
+    array([1., 1., 0., 1.])
+    """
+    n = len(as_embedding(embedding, "embedding"))
+    random = check_random_state(random_state)
+    rows = sampled_rows(n, sample, random)
+    ((hits, there),) = recall_by_item(X, embedding, [n_neighbors], metric, rows)
+    shares = np.full(n, np.nan)
+    shares[rows] = np.divide(hits, there, out=np.full(len(rows), np.nan), where=there > 0)
+    return shares
 
 
 def trustworthiness(

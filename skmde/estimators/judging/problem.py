@@ -8,7 +8,7 @@ are in the units of the embedding. Everything is computed in float64, block by b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -140,6 +140,123 @@ class SolvedProblem:
             terms[PULLS][anchors] = weight * np.square(self.points[anchors] - values).sum(axis=1)
         return terms
 
+    def item_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and Hessian of the sum of distortions by the coordinates of each item alone.
+
+        Returns
+        -------
+        gradient, hessian : ndarrays of shape (n, m) and (n, m, m)
+        """
+        n, m = self.points.shape
+        gradient, hessian = np.zeros((n, m)), np.zeros((n, m, m))
+        for block, edges in self._blocks():
+            items = self.edges[block].T
+            u = self.points[items[0]] - self.points[items[1]]
+            slope, curvature = self._of_pairs(edges, _slope), self._of_pairs(edges, _curvature)
+            square = np.square(u).sum(axis=1)
+            bend = np.divide(curvature - slope, square, out=np.zeros(len(u)), where=square > 0)
+            for a in range(m):
+                for sign, ends in zip((1, -1), items, strict=True):
+                    gradient[:, a] += sign * np.bincount(ends, slope * u[:, a], minlength=n)
+                for b in range(a, m):
+                    second = bend * u[:, a] * u[:, b] + (slope if a == b else 0.0)
+                    both = sum(np.bincount(ends, second, minlength=n) for ends in items)
+                    hessian[:, a, b] += both
+                    if a != b:
+                        hessian[:, b, a] += both
+        if self.repulsion is not None:
+            energies, slopes, bends = self.energy_shares()
+            weight, total = self._repulsive_weight(energies), float(energies.sum())
+            gradient += weight * slopes
+            hessian += weight * bends
+            if self.repulsion.kind == "normalized" and total > 0:
+                hessian -= weight / total * slopes[:, :, None] * slopes[:, None, :]
+        if self.pulls is not None:
+            anchors, values, weight = self.pulls
+            gradient[anchors] += 2 * weight * (self.points[anchors] - values)
+            hessian[anchors] += 2 * weight * np.eye(m)
+        return gradient, hessian
+
+    def _repulsive_weight(self, energies):
+        """Weight of the repulsion that has the same gradient."""
+        assert self.repulsion is not None
+        if self.repulsion.kind == "all":
+            return self.repulsion.weight
+        weights = np.asarray(self.weights)
+        attract, total = float(weights[weights > 0].sum(dtype=np.float64)), float(energies.sum())
+        return self.repulsion.weight * attract / total if total > 0 else 0.0
+
+    def forces_on(self, item: int) -> list[tuple[str, np.ndarray, np.ndarray]]:
+        """Forces on an item: minus the gradient of the sum of distortions, pair by pair.
+
+        Returns
+        -------
+        list of tuple (kind, others, forces)
+            For "pair" and "repulsion of all pairs", the other items and the forces of shape
+            (k, m); for "pull of the anchor", the item itself.
+        """
+        x, found = self.points[item], []
+        at = np.flatnonzero((self.edges == item).any(axis=1))
+        if len(at):
+            own = self._selected(at)
+            slope = np.concatenate([own._of_pairs(edges, _slope) for _, edges in own._blocks()])
+            others = np.where(own.edges[:, 0] == item, own.edges[:, 1], own.edges[:, 0])
+            found.append(("pair", others, -slope[:, None] * (x - self.points[others])))
+        if self.repulsion is not None:
+            found += self._repulsive_forces(item)
+        if self.pulls is not None and item in self.pulls[0]:
+            anchors, values, weight = self.pulls
+            force = -2 * weight * (x - values[np.flatnonzero(anchors == item)])
+            found.append(("pull of the anchor", np.array([item]), force))
+        return found
+
+    def _selected(self, at):
+        """The problem of some of the pairs; a callable may hold one parameter for each pair."""
+        if self.functions_need_all_pairs:
+            raise ValueError(
+                "The forces of single pairs are not known, because a distortion function that is a "
+                "callable may depend on all pairs. Write it as a subclass of skmde.Penalty or "
+                "skmde.Loss."
+            )
+        weights, known = (None if a is None else a[at] for a in (self.weights, self.deviations))
+        return replace(
+            self,
+            edges=self.edges[at],
+            weights=weights,
+            deviations=known,
+            repulsion=None,
+            pulls=None,
+        )
+
+    def _repulsive_forces(self, item):
+        assert self.repulsion is not None
+        n = len(self.points)
+        items = np.arange(n) if self.repulsion.items is None else self.repulsion.items
+        factors = self.repulsion.factors
+        s = np.ones(len(items)) if factors is None else factors
+        where = np.flatnonzero(items == item)
+        if not len(where):
+            return []
+        energies, _, _ = self.energy_shares(with_derivatives=False)
+        weight = self._repulsive_weight(energies) * s[where[0]]
+        others, s = np.delete(items, where), np.delete(s, where)
+        u = self.points[item] - self.points[others]
+        d = torch.from_numpy(np.sqrt(np.square(u).sum(axis=1)))
+        slope = self.functions[1].slope(d).numpy()
+        return [(REPULSION, others, (weight * s * slope)[:, None] * u)]
+
+    @property
+    def functions_need_all_pairs(self) -> bool:
+        """Whether a function is a callable, which may hold one parameter for each pair."""
+        functions = self.functions
+        members = [functions] if isinstance(functions, Loss) else functions
+        return any(isinstance(one, CallableLoss | CallablePenalty) for one in members)
+
+    def _of_pairs(self, edges, evaluate):
+        """A derivative of the pairs' distortions that has the unit of their slope."""
+        values = _by_segment(edges, self._inside(), evaluate)
+        return self.factor / self.unit.size**2 * values
+
     def energy_shares(self, *, with_derivatives=True):
         """The share of each item in the energy of the repulsion, and the derivatives of the energy.
 
@@ -172,12 +289,8 @@ class SolvedProblem:
 
     def _blocks(self) -> Iterator[tuple[slice, EdgeList]]:
         """The pairs, in blocks in the given order, with original distances in `unit`."""
-        functions = self.functions
-        members = [functions] if isinstance(functions, Loss) else functions
-        # A callable may hold one parameter for each pair, so it gets all pairs at once.
-        whole = any(isinstance(one, CallableLoss | CallablePenalty) for one in members)
-        p = len(self.edges)
-        size = max(p, 1) if whole else _BLOCK
+        functions, p = self.functions, len(self.edges)
+        size = max(p, 1) if self.functions_need_all_pairs else _BLOCK
         for start in range(0, p, size):
             block = slice(start, min(start + size, p))
             known = self.deviations
@@ -209,3 +322,13 @@ def _by_segment(edges, X, evaluate):
 
 def _value(function, d, w, delta):
     return w * function.value(delta, d) if delta is not None else function.weighted_value(d, w)
+
+
+def _slope(function, d, w, delta):
+    return w * function.slope(delta, d) if delta is not None else function.weighted_slope(d, w)
+
+
+def _curvature(function, d, w, delta):
+    if delta is not None:
+        return w * function.curvature(delta, d)
+    return function.weighted_curvature(d, w)

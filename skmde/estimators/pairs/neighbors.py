@@ -99,6 +99,29 @@ class NeighborPairs:
         """Indices of the k nearest samples of each unseen row, -1 where there are fewer."""
         return self._tables.of_unseen(X, min(k, self.n_items))[0]
 
+    def of_others(self, X, own):
+        """As `of_unseen`, for training rows, without the rows themselves.
+
+        Parameters
+        ----------
+        X : ndarray, sparse matrix or pair of ndarray
+            The rows, in the form in which they were given.
+        own : ndarray of shape (q,), int
+            Their indices.
+
+        Returns
+        -------
+        indices, weights : ndarrays of shape (q, k)
+        """
+        k = min(self.n_neighbors + 1, self.n_items)
+        indices, distances, _ = self._tables.of_unseen(X, k)
+        others = indices != own[:, None]
+        others[others.all(axis=1), -1] = False  # a row may have many duplicates
+        kept = len(own), k - 1
+        indices, distances = indices[others].reshape(kept), distances[others].reshape(kept)
+        mutual = distances <= self._tables.reach[indices]
+        return indices, np.where(indices >= 0, 1.0 + mutual, 0.0)
+
     def of_unseen(self, X):
         indices, distances, twin = self._tables.of_unseen(X, self.n_neighbors)
         mutual = distances <= self._tables.reach[indices]
