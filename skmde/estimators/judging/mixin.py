@@ -139,8 +139,8 @@ class JudgingMixin:
             return None
         attracts = True if weights is None else weights > 0
         left = self._holdout.chosen(np.broadcast_to(attracts & counts, len(edges)))
-        parts = (None if part is None else part[left] for part in (edges, weights, distances))
-        self._holdout.pairs = HeldOutPairs(*parts)
+        others = (None if part is None else part[left] for part in (weights, distances))
+        self._holdout.pairs = HeldOutPairs(edges[left], *others)
         return ~left
 
     def _without_held_out(self, pairs: Pairs, n_items: int, fixed: Any) -> Pairs:
