@@ -166,7 +166,8 @@ class SolvedProblem:
                         hessian[:, b, a] += both
         if self.repulsion is not None:
             energies, slopes, bends = self.energy_shares()
-            weight, total = self._repulsive_weight(energies), float(energies.sum())
+            total = float(energies.sum())
+            weight = self._repulsive_weight(total)
             gradient += weight * slopes
             hessian += weight * bends
             if self.repulsion.kind == "normalized" and total > 0:
@@ -177,13 +178,13 @@ class SolvedProblem:
             hessian[anchors] += 2 * weight * np.eye(m)
         return gradient, hessian
 
-    def _repulsive_weight(self, energies):
-        """Weight of the repulsion that has the same gradient."""
+    def _repulsive_weight(self, total):
+        """Weight that gives the repulsion the same gradient, for a total energy."""
         assert self.repulsion is not None
         if self.repulsion.kind == "all":
             return self.repulsion.weight
         weights = np.asarray(self.weights)
-        attract, total = float(weights[weights > 0].sum(dtype=np.float64)), float(energies.sum())
+        attract = float(weights[weights > 0].sum(dtype=np.float64))
         return self.repulsion.weight * attract / total if total > 0 else 0.0
 
     def forces_on(self, item: int) -> list[tuple[str, np.ndarray, np.ndarray]]:
@@ -237,8 +238,10 @@ class SolvedProblem:
         where = np.flatnonzero(items == item)
         if not len(where):
             return []
-        energies, _, _ = self.energy_shares(with_derivatives=False)
-        weight = self._repulsive_weight(energies) * s[where[0]]
+        total = 0.0
+        if self.repulsion.kind == "normalized":
+            total = float(self.energy_shares(with_derivatives=False)[0].sum())
+        weight = self._repulsive_weight(total) * s[where[0]]
         others, s = np.delete(items, where), np.delete(s, where)
         u = self.points[item] - self.points[others]
         d = torch.from_numpy(np.sqrt(np.square(u).sum(axis=1)))
