@@ -1,20 +1,24 @@
 """What fitted estimators can say of single points: how far to trust them, and what moves them.
 
 `stability`, `sharpness` and `leave_one_out` measure how well the place of each item is determined,
-`point_report` puts this into a table, and `forces_on` says which pairs hold an item where it is.
+`point_report` puts this into a table. `forces_on` says which pairs hold an item where it is, and
+`feature_sensitivity` which features drive it.
 """
 
 from skmde.inspection.forces import Forces, forces_on
 from skmde.inspection.leave_one_out import LeaveOneOut, leave_one_out
 from skmde.inspection.point_report import PointReport, point_report
+from skmde.inspection.sensitivity import FeatureSensitivity, feature_sensitivity
 from skmde.inspection.sharpness import sharpness
 from skmde.inspection.stability import Stability, stability
 
 __all__ = [
+    "FeatureSensitivity",
     "Forces",
     "LeaveOneOut",
     "PointReport",
     "Stability",
+    "feature_sensitivity",
     "forces_on",
     "leave_one_out",
     "point_report",
