@@ -135,6 +135,9 @@ class Distortions:
         Terms without a list of pairs, as the share of each item in the sum of distortions:
         "repulsion of all pairs" and "pulls of anchors". Half of the repulsion of two items belongs
         to each of them. For normalized repulsion the shares are in proportion to that.
+    distances : ndarray of shape (p,), or None
+        Original distances of the pairs, in the units of the embedding; None if the pairs have
+        weights only.
     """
 
     pairs: np.ndarray
@@ -143,6 +146,7 @@ class Distortions:
     n_items: int
     n_counted: int
     terms: dict[str, np.ndarray] = field(default_factory=dict)
+    distances: np.ndarray | None = None
 
     def __repr__(self) -> str:
         listed = f"{len(self.pairs)} pairs of {self.n_items} items"
@@ -253,15 +257,18 @@ class Distortions:
         between = GroupDistortion(names, _means(totals, numbers), numbers)
         return GroupAverages(names, _means(sums, counts), counts, between)
 
-    def label_disagreement(self, y) -> np.ndarray:
+    def label_disagreement(self, y, n_neighbors=15) -> np.ndarray:
         """Share of the pairs that attract each item whose other item has another label.
 
         Items whose label is wrong have a high share, whether the embedding used the labels or not.
+        If pairs have original distances, only the shortest pairs of each item count.
 
         Parameters
         ----------
         y : array-like of shape (n_items,)
             Label of each item.
+        n_neighbors : int, default=15
+            Number of pairs of each item that count, if pairs have original distances.
 
         Returns
         -------
@@ -280,15 +287,37 @@ class Distortions:
         """
         _, codes = codes_of(as_array(y, "y"), "y")
         self._check_labels(codes, "y")
+        check_integer(n_neighbors, "n_neighbors")
         differ, total = np.zeros(self.n_items), np.zeros(self.n_items)
-        for block in _blocks(len(self.pairs)):
-            first, second = self.pairs[block].T
-            weights = np.maximum(self.weights[block], 0.0)
-            unlike = weights * (codes[first] != codes[second])
-            for items in (first, second):
-                differ += np.bincount(items, unlike, minlength=self.n_items)
-                total += np.bincount(items, weights, minlength=self.n_items)
+        if self.distances is not None:
+            parts = [self._shortest(n_neighbors)]
+        else:
+            parts = (self._both_ways(block) for block in _blocks(len(self.pairs)))
+        for items, others, weights in parts:
+            unlike = weights * (codes[items] != codes[others])
+            differ += np.bincount(items, unlike, minlength=self.n_items)
+            total += np.bincount(items, weights, minlength=self.n_items)
         return _means(differ, total)
+
+    def _both_ways(self, block):
+        """Items, other items and weights of some pairs that attract, each pair in both ways."""
+        first, second = self.pairs[block].T
+        weights = np.maximum(self.weights[block], 0.0)
+        ends = np.concatenate([first, second]), np.concatenate([second, first])
+        return *ends, np.tile(weights, 2)
+
+    def _shortest(self, k):
+        """The same for the k shortest pairs of each item."""
+        columns = [np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0), np.empty(0)]
+        for block in _blocks(len(self.pairs)):
+            further = *self._both_ways(block), np.tile(self.distances[block], 2)
+            columns = [np.append(*both) for both in zip(columns, further, strict=True)]
+            order = np.lexsort((columns[3], columns[0]))
+            items = columns[0][order]
+            first = np.searchsorted(items, np.arange(self.n_items))
+            kept = order[np.arange(len(items)) - first[items] < k]
+            columns = [column[kept] for column in columns]
+        return columns[:3]
 
     def _check_labels(self, labels, name):
         if labels.shape[0] != self.n_items:

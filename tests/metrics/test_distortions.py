@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.neighbors import NearestNeighbors
 
 from skmde import metrics
 from skmde.metrics import Distortions, distortions as module
@@ -70,6 +71,20 @@ def test_equal_distortions_keep_their_order():
 def test_labels_of_items_among_others(found):
     shares = found.label_disagreement([0, 0, 1, 1, 1])
     np.testing.assert_allclose(shares, [2 / 3, 1 / 2, 1.0, np.nan, np.nan])
+
+
+def test_only_the_shortest_pairs_tell_of_labels(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 2))
+    pairs = np.array([(i, j) for i in range(40) for j in range(i + 1, 40)])
+    d = np.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)
+    labels, ones = rng.integers(0, 3, 40), np.ones(len(pairs))
+    found = Distortions(pairs, ones, ones, 40, len(pairs), {}, d)
+    near = NearestNeighbors(n_neighbors=4).fit(X).kneighbors(return_distance=False)
+    expected = (labels[near] != labels[:, None]).mean(axis=1)
+    np.testing.assert_allclose(found.label_disagreement(labels, 4), expected)
+    monkeypatch.setattr(module, "_BLOCK", 100)
+    np.testing.assert_allclose(found.label_disagreement(labels, 4), expected)
 
 
 def test_blocks_change_nothing(found, monkeypatch):

@@ -120,7 +120,13 @@ class SolvedProblem:
         weights = np.ones(p, np.float32) if self.weights is None else self.weights
         n_pulls = 0 if self.pulls is None else len(self.pulls[0])
         return Distortions(
-            self.edges, values, weights, len(self.points), p + n_pulls, self._terms(weights)
+            self.edges,
+            values,
+            weights,
+            len(self.points),
+            p + n_pulls,
+            self._terms(weights),
+            self.deviations,
         )
 
     def _terms(self, weights):

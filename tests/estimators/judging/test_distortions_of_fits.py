@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from labels import label
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
@@ -118,6 +119,20 @@ def test_wrong_labels_are_found(target_weight):
     disagreement = estimator.distortions().label_disagreement(labels)
     is_wrong = np.isin(np.arange(1000), wrong)
     assert roc_auc_score(is_wrong, disagreement) > 0.99
+
+
+@pytest.mark.parametrize("estimator", [PreserveDistances(max_iter=20), QuadraticMDE()], ids=label)
+def test_wrong_labels_are_found_by_other_estimators(estimator):
+    digits, labels = load_digits(return_X_y=True)
+    digits, labels = digits[:500], labels[:500].copy()
+    rng = np.random.default_rng(0)
+    wrong = rng.choice(500, 10, replace=False)
+    labels[wrong] = (labels[wrong] + rng.integers(1, 10, 10)) % 10
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = clone(estimator).set_params(random_state=0).fit(digits).distortions()
+    is_wrong = np.isin(np.arange(500), wrong)
+    assert roc_auc_score(is_wrong, found.label_disagreement(labels)) > 0.95
 
 
 def test_what_is_needed_is_there_or_the_message_says_so():
