@@ -289,10 +289,9 @@ class Distortions:
         self._check_labels(codes, "y")
         check_integer(n_neighbors, "n_neighbors")
         differ, total = np.zeros(self.n_items), np.zeros(self.n_items)
-        if self.distances is not None:
-            parts = [self._shortest(n_neighbors)]
-        else:
-            parts = (self._both_ways(block) for block in _blocks(len(self.pairs)))
+        blocks = _blocks(len(self.pairs))
+        listed = (self._both_ways(block) for block in blocks)
+        parts = listed if self.distances is None else iter([self._shortest(n_neighbors)])
         for items, others, weights in parts:
             unlike = weights * (codes[items] != codes[others])
             differ += np.bincount(items, unlike, minlength=self.n_items)
