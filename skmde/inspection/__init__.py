@@ -5,12 +5,12 @@
 `feature_sensitivity` which features drive it.
 """
 
+from skmde.inspection.curvature import sharpness
 from skmde.inspection.forces import Forces, forces_on
-from skmde.inspection.leave_one_out import LeaveOneOut, leave_one_out
-from skmde.inspection.point_report import PointReport, point_report
+from skmde.inspection.left_out import LeaveOneOut, leave_one_out
+from skmde.inspection.points import PointReport, point_report
+from skmde.inspection.refits import Stability, stability
 from skmde.inspection.sensitivity import FeatureSensitivity, feature_sensitivity
-from skmde.inspection.sharpness import sharpness
-from skmde.inspection.stability import Stability, stability
 
 __all__ = [
     "FeatureSensitivity",

@@ -21,7 +21,7 @@ from skmde._utils.device import cpu_by_default
 from skmde._utils.rows import rows_of
 from skmde._utils.sklearn_compat import check_is_fitted
 from skmde.estimators import PreserveDistances
-from skmde.inspection.leave_one_out import check_rows, checked_items
+from skmde.inspection.left_out import check_rows, checked_items
 
 _NEAR, _KINK = 1e-6, 1e-2  # relative: where a kink is looked for, and its least height
 

@@ -17,7 +17,7 @@ from skmde.metrics.distortions import (
     GroupComparison,
     SegmentDistortion,
 )
-from skmde.metrics.embedding_report import (
+from skmde.metrics.measures import (
     EmbeddingReport,
     Measure,
     ReportComparison,

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from skmde._utils.rows import count_rows, rows_of
 from skmde._utils.sklearn_compat import check_is_fitted
 from skmde.exceptions import ConvergenceWarning
-from skmde.inspection.leave_one_out import check_rows, root_mean_square_radius
+from skmde.inspection.left_out import check_rows, root_mean_square_radius
 from skmde.metrics.alignment import align
 from skmde.metrics.preservation import check_integer
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skmde._utils.sklearn_compat import check_is_fitted
-from skmde.inspection.leave_one_out import checked_items, leave_one_out
-from skmde.inspection.sharpness import sharpness
+from skmde.inspection.curvature import sharpness
+from skmde.inspection.left_out import checked_items, leave_one_out
 from skmde.metrics.preservation import recall_by_item
 from skmde.metrics.tables import as_frame, as_html, as_text
 
