@@ -60,6 +60,7 @@ _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in nam
 _SUBMODULES = (
     "constraints",
     "exceptions",
+    "inspection",
     "losses",
     "metrics",
     "penalties",
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from skmde import (
         constraints as constraints,
         exceptions as exceptions,
+        inspection as inspection,
         losses as losses,
         metrics as metrics,
         penalties as penalties,

@@ -152,3 +152,11 @@ def test_grid_search_example_draws_a_picture(tmp_path):
     score, accuracy = map(float, re.findall(r"best (?:score|accuracy) (\S+):", printed))
     assert 0.1 < score < 1 and 0.5 < accuracy <= 1
     assert picture.read_bytes().startswith(PNG_SIGNATURE)
+
+
+def test_judging_finds_wrong_labels_and_draws_a_picture(tmp_path):
+    picture = tmp_path / "judging.png"
+    printed = _run("plot_judging.py", "--samples", "300", "--fits", "1", "--output", picture)
+    (area,) = re.findall(r"with an AUC of (\S+)", printed)
+    assert float(area) > 0.95
+    assert picture.read_bytes().startswith(PNG_SIGNATURE)

@@ -21,6 +21,13 @@ def count_rows(X):
     return len(X[0]) if isinstance(X, tuple) else X.shape[0]
 
 
+def rows_of(X, items):
+    """Some rows of an array, a sparse matrix, or a pair of tables."""
+    if isinstance(X, tuple):
+        return tuple(table[items] for table in X)
+    return (X.tocsr() if sp.issparse(X) else X)[items]
+
+
 def blocks_of_rows(X, n_columns):
     """Cut X into blocks of rows whose tables with `n_columns` columns need little memory.
 

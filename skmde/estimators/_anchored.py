@@ -30,6 +30,7 @@ from skmde.estimators.base.typing import (
     PenaltyLike,
     RandomState,
 )
+from skmde.estimators.judging.problem import Repulsion, SolvedProblem
 from skmde.estimators.pairs.anchored import anchored_pairs
 from skmde.estimators.samples.anchors import known_coordinates
 from skmde.estimators.samples.reach import warn_if_out_of_reach
@@ -376,7 +377,8 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         anchors, values = known_coordinates(y, anchors, anchor_values, n, self.n_components, name)
         with stage("pairs"):
             source = self._pairs_of(X, random_state, rng, device)
-            pairs = source.pairs(random_state, rng)
+            fixed = anchors if self.anchor_weight is None else np.empty(0, dtype=np.intp)
+            pairs = self._without_held_out(source.pairs(random_state, rng), n, fixed)
             problem = AnchoredProblem(
                 n,
                 pairs.edges,
@@ -406,6 +408,9 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         if self.loss is None:
             pairs_and_places = problem.edges, problem.weights, solution.X
             warn_if_out_of_reach(*pairs_and_places, problem.functions[0], anchors)
+        self._pulls = None
+        if self.anchor_weight is not None:
+            self._pulls = anchors, values, float(self.anchor_weight)
         self._store_fit(source, problem, solution, random_state, rng)
 
     def _extend(self, X):
@@ -436,6 +441,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
 
             solution = problem.solve(start, old.dtype, **self._solver_options())
         self.embedding_ = self._joined(solution.X[len(old) :])
+        self._pulls = None
         self._store_fit(source, problem, solution, random_state, rng)
         loose = problem.count_loose()
         self.n_loose_ += loose[0]
@@ -450,9 +456,28 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = max(1, solution.n_iter), solution.history
         self.converged_, self.stop_reason_ = solution.converged, solution.reason
+        self._solved_repulsion = tuple(source.repulsion().values()) or None
         source.choose_items(problem, solution.X, random_state, rng)
         source.drop_training_state()
         self._pairs = source
+
+    def _solved_problem(self):
+        if self._is_compact():
+            raise ValueError(
+                f"compact() discarded the functions of this {type(self).__name__}'s pairs. Ask for "
+                "the distortions before calling compact(), or fit it again."
+            )
+        repulsion = self._solved_repulsion
+        return SolvedProblem(
+            self.embedding_,
+            self.edges_,
+            self.weights_,
+            self._pairs.functions,
+            self.distances_,
+            None if repulsion is None else Repulsion(*repulsion),
+            self._pulls,
+            count_threads(self.n_jobs),
+        )
 
     def _check_parameters(self):
         """Check combinations of parameters; scikit-learn checks one parameter at a time."""

@@ -24,12 +24,15 @@ from skmde.estimators.base.callbacks import FitCallbacksMixin
 from skmde.estimators.base.input import InputMixin
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import Data, Device, Metric, Parameters, RandomState
+from skmde.estimators.judging.mixin import JudgingMixin
 from skmde.estimators.samples.labels import known_labels
 from skmde.estimators.samples.supervision import checked_sample_weight
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 
-class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEstimator):
+class AnchoredClassifier(
+    ClassifierMixin, JudgingMixin, FitCallbacksMixin, InputMixin, BaseEstimator
+):
     r"""Semi-supervised classifier for partially labelled data.
 
     Each class is a corner of a simplex, and each labelled sample is anchored at the corner of its
@@ -207,11 +210,15 @@ class AnchoredClassifier(ClassifierMixin, FitCallbacksMixin, InputMixin, BaseEst
             n_jobs=self.n_jobs,
             device=self.device,
         )
+        estimator._holdout = self._holdout
         corners = np.eye(len(self.classes_))
         estimator._fit(X, None, labelled, corners[codes])
         self.embedding_estimator_ = estimator
         self.label_distributions_ = _probabilities(estimator.embedding_)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
+
+    def _solved_problem(self):
+        return self.embedding_estimator_._solved_problem()
 
     def _is_compact(self):
         return self.embedding_estimator_._is_compact()

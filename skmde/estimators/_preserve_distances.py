@@ -12,7 +12,7 @@ import torch
 from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.scaling import root_mean_square, scaled
 from skmde._utils.device import cpu_by_default, resolve_device
-from skmde._utils.rows import blocks_of_rows
+from skmde._utils.rows import blocks_of_rows, rows_of
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
 from skmde._utils.validation import as_host_array
@@ -37,6 +37,7 @@ from skmde.estimators.base.typing import (
     Parameters,
     RandomState,
 )
+from skmde.estimators.judging.problem import SolvedProblem
 from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.pair_weights import check_memory_of_pairs, selected_pairs
 from skmde.estimators.pairs.stress import stress_of_pairs, stress_ratio, sums_of_squares
@@ -51,6 +52,7 @@ from skmde.preprocessing.neighbors.known_rows import with_twins
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 from skmde.preprocessing.pairs.sampling import all_edges
 
+_ROWS_AT_ONCE = 1000  # that are placed as if they were unseen
 _MAX_LANDMARKS = 1000  # largest number of training samples that place an unseen one
 
 
@@ -330,6 +332,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
             check_memory_of_pairs(n, self.max_pairs)
             pairs = selected_pairs(source, pair_weights, self.max_pairs, rng)
             fixed = constraint.fixed_items
+            pairs = self._without_held_out(pairs, n, fixed)
             solved = pairs_of_free_items(pairs, fixed, n) if len(fixed) else pairs
             # A problem needs a pair. If all items are fixed, its pairs do not count.
             nothing_free = not len(solved.distances)
@@ -434,6 +437,15 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         """The pairs, ``i < j``: shape (n_pairs, 2)."""
         check_is_fitted(self)
         return all_edges(len(self.embedding_)) if self._edges is None else self._edges
+
+    def _solved_problem(self):
+        return SolvedProblem(
+            self.embedding_,
+            self.edges_,
+            self.pair_weights_,
+            self._loss,
+            self.scale_ * self.distances_,
+        )
 
     def _check_parameters(self):
         """Check combinations of parameters; scikit-learn checks one parameter at a time."""
@@ -564,9 +576,21 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
     def _blocks(self, X):
         return blocks_of_rows(X, len(self._landmarks))
 
-    def _place(self, X, project):
-        """Coordinates of unseen samples, float64, and their scaled distances to the landmarks."""
+    def _leave_one_out(self, X, items):
+        """Where each of some samples would be placed, were it an unseen one."""
+        project = self._row_projection()
+        parts = np.array_split(items, max(1, len(items) // _ROWS_AT_ONCE))
+        return np.concatenate([self._place(rows_of(X, own), project, own)[0] for own in parts])
+
+    def _place(self, X, project, own=None):
+        """Coordinates of unseen samples, float64, and their scaled distances to the landmarks.
+
+        With `own`, the samples are fitted ones, which are placed as if they were not.
+        """
         D, twin = self._distance_source.of_unseen(X)
+        if own is not None:
+            D[own[:, None] == self._landmarks] = np.inf
+            twin = np.full(len(own), -1)
         D *= self.scale_
         if self._parts is not None:
             nearest = self._parts[D.argmin(axis=1)]

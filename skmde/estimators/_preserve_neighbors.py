@@ -12,7 +12,7 @@ import torch
 from skmde._linalg.components import component_labels
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.random import private_generator
-from skmde._utils.rows import count_rows
+from skmde._utils.rows import count_rows, rows_of
 from skmde._utils.sklearn_compat import (
     Interval,
     StrOptions,
@@ -45,6 +45,8 @@ from skmde.estimators.base.typing import (
     PenaltyLike,
     RandomState,
 )
+from skmde.estimators.judging.problem import Repulsion, SolvedProblem
+from skmde.estimators.judging.redundancy import without_pairs
 from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors, many_neighbors
 from skmde.estimators.pairs.repulsion import (
     RepulsiveSamples,
@@ -395,6 +397,10 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
             free = has_free_item(n_samples, constraint.fixed_items, edges)
             if free.any():  # a problem needs a pair
                 edges, weights = edges[free], weights[free]
+            kept = self._hold_out(counted.among_all(edges), weights)
+            if kept is not None:
+                attraction = without_pairs(attraction, edges[~kept])
+                edges, weights = edges[kept], weights[kept]
         self._counted = counted
         with stage("init"):
             start = self._starting_point(
@@ -582,6 +588,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         self.residual_norm_ = float(problem.residual_norm)
         self.n_iter_, self.history_ = result.n_iter, result.history.as_arrays()
         self.converged_, self.stop_reason_ = result.converged, result.reason
+        self._solved_repulsion = (rule.kind, self.repulsive_weight_) if rule.sums_all else None
         if rule.kind == "normalized":
             self._repulsive = RepulsiveSamples.all(problem.effective_repulsive_weight())
 
@@ -628,6 +635,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.converged_, self.stop_reason_ = solution.converged, solution.reason
         self._store_fit(counted, neighbors, problem.edges, problem.weights)
+        self._solved_repulsion = ("all", self._repulsive.weight) if self._rule.sums_all else None
         self._repulsive = self._repulsive.after_extension(len(start), random_state)
         return problem.count_loose()
 
@@ -638,6 +646,19 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         self.edges_, self.weights_ = counted.among_all(edges), weights
         neighbors.drop_training_state()
         self._neighbors = neighbors
+
+    def _solved_problem(self):
+        counted, repulsion = self._counted, self._solved_repulsion
+        if repulsion is not None:
+            repulsion = Repulsion(*repulsion, counted.items, counted.weights)
+        return SolvedProblem(
+            self.embedding_,
+            self.edges_,
+            self.weights_,
+            self._rule.penalties,
+            repulsion=repulsion,
+            n_threads=count_threads(self.n_jobs),
+        )
 
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples in the embedding of the training samples.
@@ -710,6 +731,30 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
             )
 
         return with_twins(coordinates, twin, anchors), indices
+
+    def _leave_one_out(self, X, items):
+        """Where each of some samples would be placed, were it an unseen one; NaN for weight 0."""
+        counted, anchors = self._counted, self._counted.rows(self.embedding_)
+        own = counted.positions(items)
+        there = np.flatnonzero(own >= 0)
+        own = own[there]
+        indices, weights = self._neighbors.of_others(self._columns(rows_of(X, items[there])), own)
+        if counted.weights is not None:
+            weights *= counted.weights[indices]
+        penalties, n_threads = self._rule.penalties, count_threads(self.n_jobs)
+        repulsion = self._repulsive.arguments(anchors, penalties[1], counted.weights, n_threads)
+        coordinates = np.full((len(items), anchors.shape[1]), np.nan)
+        coordinates[there] = place_by_neighbors(
+            anchors,
+            indices,
+            weights,
+            *penalties,
+            **repulsion,
+            own=(own, self._repulsive.own_weights(own, counted.weights)),
+            project=self._row_projection(),
+            n_threads=n_threads,
+        )
+        return coordinates
 
     def _columns(self, X):
         """The part of X that refers to the samples of nonzero weight."""

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from sklearn.base import clone
 from sklearn.metrics.pairwise import kernel_metrics
 
 from skmde._linalg.signs import fix_signs
@@ -26,8 +27,12 @@ from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.input import as_output
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import Callbacks, Data, Metric, Parameters, RandomState
+from skmde.estimators.judging.problem import SolvedProblem
+from skmde.estimators.judging.redundancy import HeldOutPairs, without_pairs
 from skmde.estimators.spectral.methods import METHODS
 from skmde.exceptions import ConvergenceWarning
+from skmde.functions.powers import Quadratic
+from skmde.preprocessing.graphs.weights import edges_from_graph
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 _FLAT = 1e-11  # eigenvalues below this fraction of the largest are rounding errors
@@ -324,7 +329,7 @@ class QuadraticMDE(BaseEmbedding):
         if problem.graph is not None:
             self.graph_ = problem.graph
         problem.drop_training_state()
-        self._problem = problem
+        self._problem, self._problem_name = problem, self.weights
 
     def _solve(self, problem, callbacks):
         """The smallest eigenpairs of the problem."""
@@ -448,6 +453,32 @@ class QuadraticMDE(BaseEmbedding):
                 "max_iter or tol, or use solver='dense' for few samples.",
                 ConvergenceWarning,
             )
+
+    def _solved_problem(self):
+        if METHODS[self._problem_name].is_gram:
+            raise ValueError(
+                f"weights={self._problem_name!r} gives every two samples a weight, of which there "
+                "is no list. Judge this embedding by its distances: see "
+                "skmde.metrics.embedding_report."
+            )
+        edges, weights = edges_from_graph(self.graph_)
+        if self._problem_name == "normalized_laplacian":
+            # Eigenvalues, and `distortion_`, are in units of the mean degree.
+            weights = weights / (2 * weights.sum(dtype=np.float64) / len(self.embedding_))
+        return SolvedProblem(self.embedding_, edges, weights, (Quadratic(), Quadratic()))
+
+    def _fitted_without(self, holdout, X, y, fit_params):
+        full = clone(self).fit(X, y, **fit_params)
+        if full.weights not in ("laplacian", "precomputed"):
+            raise ValueError(
+                f"The weights of weights={full.weights!r} belong together, so no pair can be left "
+                "out. Check another estimator, or weights='laplacian'."
+            )
+        edges, weights = edges_from_graph(full.graph_)
+        left = holdout.chosen(np.ones(len(edges), dtype=bool))
+        holdout.pairs = HeldOutPairs(edges[left], weights[left])
+        other = clone(self).set_params(weights="precomputed", metric="euclidean")
+        return other.fit(without_pairs(full.graph_, edges[left])), holdout.pairs
 
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples in the embedding of the training samples.

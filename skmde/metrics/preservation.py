@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.manifold import trustworthiness as _trustworthiness
 from sklearn.metrics.pairwise import (
+    euclidean_distances,
     paired_cosine_distances,
     paired_distances,
     paired_euclidean_distances,
@@ -73,16 +74,80 @@ def neighborhood_recall(
     >>> neighborhood_recall(X, [[0.0], [1.0], [9.0], [7.0]], n_neighbors=1)
     0.75
     """
-    X, embedding = _checked(X, embedding, metric)
-    check_n_neighbors(n_neighbors, len(embedding))
-    rows = sampled_rows(len(embedding), sample, random_state)
-    true = nearest_rows(_floats(X, metric), rows, n_neighbors, metric)
-    found = nearest_rows(_floats(embedding, "euclidean"), rows, n_neighbors, "euclidean")
+    (recall,) = recall_curve(X, embedding, [n_neighbors], metric, sample, random_state)
+    return recall
+
+
+def recall_curve(X, embedding, numbers, metric, sample, random_state):
+    """`neighborhood_recall` for several numbers of neighbours, by one search."""
+    rows = sampled_rows(len(as_embedding(embedding, "embedding")), sample, random_state)
+    shares = recall_by_item(X, embedding, numbers, metric, rows)
+    return [float(hits.sum() / there.sum()) for hits, there in shares]
+
+
+def recall_by_item(X, embedding, numbers, metric, rows):
+    """For each number of neighbours: how many true ones were found, and how many there are.
+
+    Returns
+    -------
+    list of tuple of ndarrays of int of shape (n_rows,)
+        Of the items `rows`.
+    """
+    X, embedding = checked_pair(X, embedding, metric)
+    for n_neighbors in numbers:
+        check_n_neighbors(n_neighbors, len(embedding))
+    most = max(numbers)
+    true = nearest_rows(as_floats(X, metric), rows, most, metric)
+    found = nearest_rows(as_floats(embedding, "euclidean"), rows, most, "euclidean")
     # -1 marks a neighbour that a sparse matrix does not store. `found` never contains it.
-    hits = sum(np.isin(a, b).sum() for a, b in zip(true, found, strict=True))
     if not (true >= 0).any():
         raise ValueError("X stores no neighbour of any item; store one or more distances.")
-    return float(hits / np.sum(true >= 0))
+    counts = []
+    for k in numbers:
+        hits = [np.isin(a[:k], b[:k]).sum() for a, b in zip(true, found, strict=True)]
+        counts.append((np.array(hits), (true[:, :k] >= 0).sum(axis=1)))
+    return counts
+
+
+def item_recall(
+    X, embedding, n_neighbors=15, metric="euclidean", *, sample=None, random_state=None
+):
+    """`neighborhood_recall` of each item: how many of its neighbours the embedding keeps.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
+        The data, or their distances; as for :func:`neighborhood_recall`.
+    embedding : array-like of shape (n_items, n_components)
+        The embedding.
+    n_neighbors : int, default=15
+        Number of neighbours.
+    metric : str or callable, default="euclidean"
+        Distance between rows of X.
+    sample : int, default=None
+        Number of randomly sampled items; others get NaN. The time grows with the number of items
+        times the number of sampled ones.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sample.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        A share from 0 to 1; NaN for items that are not sampled, or have no neighbour.
+
+    Examples
+    --------
+    >>> from skmde.metrics import item_recall
+    >>> item_recall([[0.0], [1.0], [3.0], [7.0]], [[0.0], [1.0], [9.0], [7.0]], n_neighbors=1)
+    array([1., 1., 0., 1.])
+    """
+    n = len(as_embedding(embedding, "embedding"))
+    random = check_random_state(random_state)
+    rows = sampled_rows(n, sample, random)
+    ((hits, there),) = recall_by_item(X, embedding, [n_neighbors], metric, rows)
+    shares = np.full(n, np.nan)
+    shares[rows] = np.divide(hits, there, out=np.full(len(rows), np.nan), where=there > 0)
+    return shares
 
 
 def trustworthiness(
@@ -127,14 +192,80 @@ def trustworthiness(
     >>> round(trustworthiness(X, PCA(2).fit_transform(X)), 2)
     0.99
     """
-    X, embedding = _checked(X, embedding, metric)
-    rows = sampled_rows(len(embedding), sample, random_state, at_most=True)
-    if len(rows) < len(embedding):
-        X = X[rows][:, rows] if _is_precomputed(metric) else X[rows]
-        embedding = embedding[rows]
-    X, embedding = _floats(X, metric), _floats(embedding, "euclidean")
+    X, embedding = checked_pair(X, embedding, metric)
+    X, embedding, _ = _sampled(X, embedding, metric, sample, random_state)
+    X, embedding = as_floats(X, metric), as_floats(embedding, "euclidean")
     metric = _checked_metric(metric)
     return float(_trustworthiness(X, embedding, n_neighbors=n_neighbors, metric=metric))
+
+
+def continuity(X, embedding, n_neighbors=15, metric="euclidean", *, sample=5000, random_state=None):
+    """Continuity of the neighbourhoods of the data: trustworthiness, with the roles exchanged.
+
+    With the rank r(i, j) of item j among the items nearest to i in the embedding, it is
+
+    1 - 2 / (n k (2 n - 3 k - 1)) sum over i, and over the k items j nearest to i in the data, of
+    max(r(i, j) - k, 0).
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
+        The data, or all their distances if ``metric="precomputed"``.
+    embedding : array-like of shape (n_items, n_components)
+        The embedding.
+    n_neighbors : int, default=15
+        Size of a neighbourhood, k. It must be less than half the number of items in the sample.
+    metric : str or callable, default="euclidean"
+        Distance between rows of X: any metric of `sklearn.neighbors.NearestNeighbors`.
+    sample : int, default=5000
+        Largest number of items to use, sampled at random; None means all items.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sample.
+
+    Returns
+    -------
+    float
+        1 if the neighbours of each item in the data are also its neighbours in the embedding. Each
+        torn neighbour decreases the score, the more so the larger its rank in the embedding.
+
+    See Also
+    --------
+    trustworthiness : Asks the same of the neighbours in the embedding.
+
+    References
+    ----------
+    J. Venna, S. Kaski, *Neighborhood preservation in nonlinear projection methods*, 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.decomposition import PCA
+    >>> from skmde.metrics import continuity
+    >>> X = load_iris().data
+    >>> round(continuity(X, PCA(2).fit_transform(X)), 2)
+    0.99
+    """
+    X, embedding = checked_pair(X, embedding, metric)
+    X, embedding, _ = _sampled(X, embedding, metric, sample, random_state)
+    X, embedding = as_floats(X, metric), as_floats(embedding, "euclidean")
+    n, k = len(embedding), n_neighbors
+    check_integer(k, "n_neighbors")
+    if not 1 <= k < n / 2:
+        raise ValueError(
+            f"n_neighbors={k}, but it must be at least 1 and less than half the number of items, "
+            f"{n / 2:g}."
+        )
+    near = nearest_rows(X, np.arange(n), k, metric)
+    excess = 0
+    for rows in gen_batches(n, max(1, _CHUNK_NUMBERS // n)):
+        D = euclidean_distances(embedding[rows], embedding)
+        there = near[rows] >= 0
+        reach = np.where(there, np.take_along_axis(D, near[rows], axis=1), -1.0)
+        D.sort(axis=1)
+        # the item itself is among the closer ones
+        ranks = [np.searchsorted(d, r) for d, r in zip(D, reach, strict=True)]
+        excess += np.maximum(np.array(ranks) - k, 0).sum()
+    return float(1 - 2 / (n * k * (2 * n - 3 * k - 1)) * excess)
 
 
 def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, random_state=None):
@@ -168,11 +299,11 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
     >>> triplet_accuracy([[0.0], [1.0], [3.0]], [[0.0], [10.0], [30.0]], random_state=0)
     1.0
     """
-    X, embedding = _checked(X, embedding, metric)
+    X, embedding = checked_pair(X, embedding, metric)
     n = len(embedding)
     if n < 3:
         raise ValueError(f"A triplet needs 3 items; the embedding has {n}.")
-    _check_integer(n_triplets, "n_triplets")
+    check_integer(n_triplets, "n_triplets")
     if n_triplets < 1:
         raise ValueError(f"n_triplets must be at least 1; got {n_triplets}.")
     random = check_random_state(random_state)
@@ -181,14 +312,23 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
     # k was drawn among the items other than i and j.
     k += k >= np.minimum(i, j)
     k += k >= np.maximum(i, j)
-    order = np.sign(_paired(X, i, j, metric) - _paired(X, i, k, metric))
-    kept = order == np.sign(_paired(embedding, i, j) - _paired(embedding, i, k))
+    order = np.sign(pair_distances(X, i, j, metric) - pair_distances(X, i, k, metric))
+    kept = order == np.sign(pair_distances(embedding, i, j) - pair_distances(embedding, i, k))
     if not order.any():
         raise ValueError("All sampled triplets have equal distances in X: there is no order.")
     return float(np.mean(kept[order != 0]))
 
 
-def _checked(X, embedding, metric):
+def _sampled(X, embedding, metric, sample, random_state):
+    """At most `sample` items of both, and their indices."""
+    rows = sampled_rows(len(embedding), sample, random_state, at_most=True)
+    if len(rows) < len(embedding):
+        X = X[rows][:, rows] if _is_precomputed(metric) else X[rows]
+        embedding = embedding[rows]
+    return X, embedding, rows
+
+
+def checked_pair(X, embedding, metric):
     """Validate X (an array of numbers or a CSR matrix) and the embedding."""
     X = check_array(X if issparse(X) else as_matrix(X, "X"), accept_sparse="csr", input_name="X")
     embedding = as_embedding(embedding, "embedding")
@@ -200,7 +340,7 @@ def _checked(X, embedding, metric):
     return X, embedding
 
 
-def _floats(X, metric):
+def as_floats(X, metric):
     """X as floats, shifted and scaled where distances would otherwise lose precision."""
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
@@ -238,7 +378,7 @@ def _is_precomputed(metric):
 
 
 def check_n_neighbors(n_neighbors, n_items, what="items"):
-    _check_integer(n_neighbors, "n_neighbors")
+    check_integer(n_neighbors, "n_neighbors")
     if not 1 <= n_neighbors < n_items:
         most = n_items - 1
         raise ValueError(
@@ -247,7 +387,7 @@ def check_n_neighbors(n_neighbors, n_items, what="items"):
         )
 
 
-def _check_integer(number, name):
+def check_integer(number, name):
     if not isinstance(number, Integral) or isinstance(number, bool):
         raise ValueError(f"{name} must be an integer; got {number!r}.")
 
@@ -256,7 +396,7 @@ def sampled_rows(n_items, sample, random_state, at_most=False):
     """Indices of the sampled rows, in ascending order."""
     if sample is None or (at_most and sample >= n_items):
         return np.arange(n_items)
-    _check_integer(sample, "sample")
+    check_integer(sample, "sample")
     if sample < 1:
         raise ValueError(f"sample must be at least 1, or None for all items; got {sample}.")
     # A sample larger than the data means all items, so callers need not check the size.
@@ -284,7 +424,7 @@ def nearest_rows(X, rows, n_neighbors, metric):
     return found[others].reshape(len(rows), n_neighbors)
 
 
-def _paired(X, a, b, metric="euclidean"):
+def pair_distances(X, a, b, metric="euclidean"):
     """Distances between rows a[k] and b[k] of X, in float64."""
     if _is_precomputed(metric):
         return np.asarray(X[a, b], dtype=np.float64).ravel()

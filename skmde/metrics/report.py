@@ -35,6 +35,10 @@ def quality_report(X, embedding, y=None, *, test=None, metric="euclidean", rando
         "knn_accuracy" is `knn_accuracy` with 10 neighbours if y has classes, and "knn_r2" is
         `knn_r2` with 10 neighbours if it has numbers. Smaller data are not sampled.
 
+    See Also
+    --------
+    embedding_report : These figures and more, each with what it says in plain words.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

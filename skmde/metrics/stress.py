@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.utils import check_consistent_length
+from scipy.stats import rankdata
+from sklearn.utils import check_consistent_length, check_random_state
 
 from skmde._linalg.frame import Unit
 from skmde._utils.rows import as_csr
 from skmde.metrics.alignment import as_array, codes_of
+from skmde.metrics.preservation import check_integer, checked_pair, pair_distances
 
 
 def normalized_stress(distances, embedding_distances, *, weights=None):
@@ -64,6 +66,58 @@ def normalized_stress(distances, embedding_distances, *, weights=None):
         return float(square > 0)
     scale = np.sum(w * delta * d) / square if square > 0 else 0.0
     return float(np.sqrt(np.sum(w * (delta - scale * d) ** 2) / original))
+
+
+def distance_correlation(X, embedding, n_pairs=200_000, metric="euclidean", *, random_state=None):
+    """Rank correlation of the distances in the data and in the embedding (Spearman's rho).
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
+        The data, or all their distances if ``metric="precomputed"``.
+    embedding : array-like of shape (n_items, n_components)
+        The embedding.
+    n_pairs : int, default=200000
+        Number of pairs of distinct items to sample.
+    metric : str or callable, default="euclidean"
+        "euclidean", "manhattan", "cosine", "precomputed", or a function of two rows.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the pairs.
+
+    Returns
+    -------
+    float
+        1 if the order of all distances is kept, 0 if the two are unrelated, -1 if it is reversed;
+        NaN if all distances are equal in the data or in the embedding.
+
+    Examples
+    --------
+    >>> from skmde.metrics import distance_correlation
+    >>> distance_correlation([[0.0], [1.0], [3.0]], [[0.0], [10.0], [31.0]], random_state=0)
+    1.0
+    """
+    delta, d = sampled_distances(X, embedding, n_pairs, metric, random_state)
+    return rank_correlation(delta, d)
+
+
+def sampled_distances(X, embedding, n_pairs, metric, random_state):
+    """Distances of random pairs of distinct items, in the data and in the embedding."""
+    X, embedding = checked_pair(X, embedding, metric)
+    n = len(embedding)
+    check_integer(n_pairs, "n_pairs")
+    if n_pairs < 1 or n < 2:
+        raise ValueError(f"There must be 1 pair and 2 items or more; got {n_pairs} and {n}.")
+    random = check_random_state(random_state)
+    i, j = random.randint(n, size=n_pairs), random.randint(n - 1, size=n_pairs)
+    j += j >= i
+    return pair_distances(X, i, j, metric), pair_distances(embedding, i, j)
+
+
+def rank_correlation(a, b):
+    """Spearman's rho of two arrays; NaN if one of them is constant."""
+    ranks = [rankdata(values) - (len(values) + 1) / 2 for values in (a, b)]
+    size = np.sqrt(np.sum(ranks[0] ** 2) * np.sum(ranks[1] ** 2))
+    return float(np.sum(ranks[0] * ranks[1]) / size) if size > 0 else np.nan
 
 
 class GroupDistortion(NamedTuple):
@@ -142,7 +196,7 @@ def distortion_by_group(distortions, edges, groups):
             f"distortions must be one number for each edge; got shape {distortions.shape}."
         )
     check_consistent_length(distortions, edges)
-    names, member = _memberships(groups)
+    names, member = memberships(groups)
     if edges.size and not (edges.min() >= 0 and edges.max() < member.shape[0]):
         raise ValueError(
             f"edges has item indices from {edges.min()} to {edges.max()}, but groups has labels "
@@ -159,7 +213,7 @@ def distortion_by_group(distortions, edges, groups):
     return GroupDistortion(names, mean, count)
 
 
-def _memberships(groups):
+def memberships(groups):
     """Names of the groups, and a CSR matrix of 1 where an item is in a group."""
     values = csr_array(groups) if issparse(groups) else as_array(groups, "groups")
     if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1 and not issparse(groups)):

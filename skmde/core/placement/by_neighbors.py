@@ -88,6 +88,7 @@ def _place_chunk(
     repulsion: tuple[Rows, Floats, Rows] | None,
     neighbors_repel: bool,
     field: FrozenField | None,
+    own: tuple[Rows, Floats] | None,
     center: Floats,
     project: Projection | None,
     max_iter: int,
@@ -106,6 +107,9 @@ def _place_chunk(
         objective.add_terms(np.tile(items, rows), repulsive_weights, repulsive)
     if field is not None:
         objective.add_field(field, center)
+    if own is not None and repulsive is not None:
+        # cancels the repulsion by the item itself
+        objective.add_terms(own[0][:, None], own[1][:, None], repulsive)
     starts, spread = starts_from_neighbors(anchors, indices, weights)
     barred = repulsive is not None and is_barrier(repulsive)
     barred &= repulsion is not None or field is not None
@@ -177,6 +181,7 @@ def place_by_neighbors(
     *,
     neighbors_repel: bool = False,
     field: FrozenField | None = None,
+    own: tuple[Rows, Floats] | None = None,
     project: Projection | None = None,
     max_iter: int = 100,
     tol: float = 1e-10,
@@ -207,6 +212,9 @@ def place_by_neighbors(
         Whether repulsive items that are neighbours of a new item repel it, too.
     field : FrozenField, default=None
         Repulsion of all training items.
+    own : tuple of ndarrays of shape (q,), default=None
+        The training item that each new item is, and the weight with which that item repels it in
+        what is given; this repulsion is left out.
     project : callable, default=None
         The nearest points of a set in which new items are placed, for an array of rows.
     max_iter : int, default=100
@@ -302,6 +310,7 @@ def place_by_neighbors(
             repulsion,
             neighbors_repel,
             field,
+            None if own is None else (own[0][rows], own[1][rows]),
             center,
             None if project is None else inside,
             max_iter,

@@ -18,11 +18,13 @@ from skmde._utils.warn import warn
 from skmde.estimators.base.callbacks import FitCallbacksMixin
 from skmde.estimators.base.input import InputMixin
 from skmde.estimators.base.typing import Data
+from skmde.estimators.judging.mixin import JudgingMixin
 
 
 class BaseEmbedding(
     InputMixin,
     FitCallbacksMixin,
+    JudgingMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     BaseEstimator,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ _SCORED = 15  # nearest training samples that `score` compares
 
 
 class NeighborScoresMixin(InputMixin):
-    """``score_samples`` and ``score`` of an estimator that places samples by their neighbours.
+    """Scores of samples, for an estimator that places samples by their neighbours.
 
     ``_counted`` selects the samples of nonzero weight, and ``_neighbors`` finds neighbours among
     them.
@@ -60,6 +61,69 @@ class NeighborScoresMixin(InputMixin):
         with cpu_by_default():
             X = self._checked_unseen(X)
             return self._neighbors.support(self._columns(X))
+
+    def is_supported(self, X: Data, *, contamination: float = 0.05) -> np.ndarray:
+        """Whether the training data support each sample, by a calibrated threshold.
+
+        The threshold is the support (see `score_samples`) below which a share `contamination` of
+        the training samples fall, each scored as if it were unseen. So of unseen samples from the
+        distribution of the training data, a share of about `contamination` is not supported, within
+        the error of drawing both: the standard deviation of that share is
+        ``sqrt(c * (1 - c) * (1 / n_samples + 1 / n_new))``, about. Samples of other distributions
+        are more often unsupported; how often depends on how far off they are.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            Unseen samples, as for `transform`. A training sample finds itself, so fewer of them
+            are unsupported.
+        contamination : float, default=0.05
+            Share of the training samples that count as outliers, above 0 and at most 0.5, as for
+            scikit-learn's outlier detectors.
+
+        Returns
+        -------
+        supported : ndarray of bool of shape (n_new,)
+            False for samples whose coordinates are not meaningful.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
+        ValueError
+            If `contamination` is out of range, or X does not match the training data.
+        """
+        support = self.score_samples(X)
+        return support >= self._support_threshold(contamination)
+
+    def predict_support(self, X: Data, *, contamination: float = 0.05) -> np.ndarray:
+        """`is_supported` in the form of scikit-learn's outlier detectors: 1 or -1.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            As for `is_supported`.
+        contamination : float, default=0.05
+            As for `is_supported`.
+
+        Returns
+        -------
+        labels : ndarray of int of shape (n_new,)
+            1 for samples that are supported, -1 for the others.
+        """
+        return np.where(self.is_supported(X, contamination=contamination), 1, -1)
+
+    def _support_threshold(self, contamination):
+        """The least support of a supported sample."""
+        is_real = isinstance(contamination, Real) and not isinstance(contamination, bool)
+        if not (is_real and 0 < contamination <= 0.5):
+            raise ValueError(
+                f"contamination must be a number above 0 and at most 0.5; got {contamination!r}."
+            )
+        scores = np.sort(self._neighbors.support_of_fitted())
+        # of n + 1 exchangeable scores, one is below the r-th of the others with chance r / (n + 1)
+        rank = int(contamination * (len(scores) + 1))
+        return scores[rank - 1] if rank else 0.0
 
     def score(self, X: Data, y: Any = None) -> float:
         """Share of the nearest training samples that are also nearest in the embedding.

@@ -254,10 +254,24 @@ def with_weights(pairs, weights, n):
     return pairs._replace(labels=component_labels(pairs.edges, n), weights=weights)
 
 
+def listed_edges(pairs, n):
+    """The edges of pairs, as a list also where all pairs are present."""
+    return all_edges(n) if pairs.edges is None else pairs.edges
+
+
+def selection(pairs, kept, n):
+    """Some of the listed pairs, with labels of their connected components."""
+    edges = pairs.edges[kept]
+    parts = (None if part is None else part[kept] for part in (pairs.distances, pairs.weights))
+    distances, weights = parts
+    labels = component_labels(edges, n)
+    return pairs._replace(edges=edges, distances=distances, weights=weights, labels=labels)
+
+
 def of_positive_weight(pairs, weights, max_pairs, rng):
     """The pairs whose weight in a symmetric sparse matrix is positive."""
     n = weights.shape[0]
-    edges = all_edges(n) if pairs.edges is None else pairs.edges
+    edges = listed_edges(pairs, n)
     values = entries_at(weights, edges[:, 0], edges[:, 1])
     kept = sample_at_most(np.flatnonzero(values > 0), max_pairs, rng)
     pairs = pairs._replace(edges=edges[kept], distances=pairs.distances[kept])

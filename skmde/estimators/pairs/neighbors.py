@@ -118,19 +118,60 @@ class NeighborPairs:
     def support(self, X):
         """Mean reach of each unseen row's neighbours, divided by the row's own reach; at most 1."""
         indices, distances, _ = self._tables.of_unseen(X, self.n_neighbors)
-        there = indices >= 0
-        counts = there.sum(axis=1)
-        reach = np.where(there, self._tables.reach[indices], 0.0).sum(axis=1)
-        reach = reach / np.maximum(counts, 1)
-        own = np.where(there, distances, 0.0).max(axis=1)
-        ratio = np.divide(reach, own, out=np.ones(len(own)), where=own > reach)
-        return np.where(counts > 0, ratio, 0.0)
+        return _support(indices, distances, self._tables.reach[indices])
+
+    def support_of_fitted(self):
+        """The support that each fitted sample would have, were it an unseen one.
+
+        Without a sample, its neighbours reach as far as their next one, which is farther than the
+        farthest by ((k + 1) / k)^(1 / dimension), as a rule.
+        """
+        indices, distances = self._tables.indices, self._tables.distances
+        reach, k = self._tables.reach[indices], self.n_neighbors
+        dimension = self.dimension()
+        if np.isfinite(dimension) and dimension > 0:
+            mutual = distances <= reach
+            reach = np.where(mutual, reach * ((k + 1) / k) ** (1 / dimension), reach)
+        return _support(indices, distances, reach)
 
     def nearest(self, X, k):
         """Indices of the k nearest samples of each unseen row, -1 where there are fewer."""
         return self._tables.of_unseen(X, min(k, self.n_items))[0]
 
+    def of_others(self, X, own):
+        """As `of_unseen`, for training rows, without the rows themselves.
+
+        Parameters
+        ----------
+        X : ndarray, sparse matrix or pair of ndarray
+            The rows, in the form in which they were given.
+        own : ndarray of shape (q,), int
+            Their indices.
+
+        Returns
+        -------
+        indices, weights : ndarrays of shape (q, k)
+        """
+        k = min(self.n_neighbors + 1, self.n_items)
+        indices, distances, _ = self._tables.of_unseen(X, k)
+        others = indices != own[:, None]
+        others[others.all(axis=1), -1] = False  # a row may have many duplicates
+        kept = len(own), k - 1
+        indices, distances = indices[others].reshape(kept), distances[others].reshape(kept)
+        mutual = distances <= self._tables.reach[indices]
+        return indices, np.where(indices >= 0, 1.0 + mutual, 0.0)
+
     def of_unseen(self, X):
         indices, distances, twin = self._tables.of_unseen(X, self.n_neighbors)
         mutual = distances <= self._tables.reach[indices]
         return indices, np.where(indices >= 0, 1.0 + mutual, 0.0), twin
+
+
+def _support(indices, distances, reach):
+    """Mean reach of the neighbours of each row, divided by the row's own reach; at most 1."""
+    there = indices >= 0
+    counts = there.sum(axis=1)
+    mean = np.where(there, reach, 0.0).sum(axis=1) / np.maximum(counts, 1)
+    own = np.where(there, distances, 0.0).max(axis=1)
+    ratio = np.divide(mean, own, out=np.ones(len(own)), where=own > mean)
+    return np.where(counts > 0, ratio, 0.0)

@@ -63,6 +63,13 @@ class RepulsiveSamples:
             return self.all(self.weight)
         return self.some_of(n_items, self.weight * len(self.items), random_state)
 
+    def own_weights(self, own, sample_weight):
+        """The weight with which each of some training samples would repel itself."""
+        weights = np.full(len(own), self.weight, dtype=np.float64)
+        if self.items is not None:
+            weights[~np.isin(own, self.items)] = 0.0
+        return weights if sample_weight is None else weights * sample_weight[own]
+
     def arguments(self, anchors, penalty, sample_weight, n_threads):
         """Arguments of :func:`~skmde.core.placement.by_neighbors.place_by_neighbors`.
 

@@ -120,6 +120,14 @@ class PositiveWeightSamples:
             )
         return edges, weights
 
+    def positions(self, items):
+        """Indices in the full data, as indices among these samples; -1 for others."""
+        if self.items is None:
+            return np.asarray(items)
+        position = np.full(self.n_samples, -1)
+        position[self.items] = np.arange(len(self.items))
+        return position[items]
+
     def among_all(self, indices):
         """Indices among these samples, as indices in the full data."""
         return indices if self.items is None else self.items[indices].astype(indices.dtype)

@@ -1,0 +1,1 @@
+"""What fitted estimators say of their embeddings: distortions, and what depends on them."""

@@ -1,0 +1,177 @@
+"""How far the places of items depend on the seed and on the other samples."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
+
+from skmde._utils.rows import count_rows, rows_of
+from skmde._utils.sklearn_compat import check_is_fitted
+from skmde.exceptions import ConvergenceWarning
+from skmde.inspection.left_out import check_rows, root_mean_square_radius
+from skmde.metrics.alignment import align
+from skmde.metrics.preservation import check_integer
+
+_NEIGHBORS = 15
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stability:
+    """How the places of items vary from fit to fit; :func:`stability` returns it.
+
+    Attributes
+    ----------
+    displacement : ndarray of shape (n_samples,)
+        Root mean square distance of an item from its place in the embedding, over the fits, each
+        of which is aligned with the embedding by a shift, a rotation, a reflection and a scaling.
+        It is divided by the root mean square distance of the items from their mean. NaN for an
+        item that no fit has.
+    kept_neighbors : ndarray of shape (n_samples,)
+        Share of an item's 15 neighbours in the embedding that are among its 15 neighbours in a
+        fit, averaged over the fits. Parts of a map may move as a whole, which this does not count.
+    n_fits : int
+        Number of fits.
+    """
+
+    displacement: np.ndarray
+    kept_neighbors: np.ndarray
+    n_fits: int
+
+    @property
+    def overall(self) -> float:
+        """Root mean square of the displacements; 0 if every fit gives the same embedding."""
+        return float(np.sqrt(np.nanmean(self.displacement**2)))
+
+    def __repr__(self) -> str:
+        kept = np.nanmean(self.kept_neighbors)
+        return (
+            f"Stability({self.n_fits} fits, displacement {self.overall:.3g}, neighbours kept "
+            f"{kept:.3g})"
+        )
+
+
+def stability(
+    estimator, X, y=None, *, n=10, subsample="auto", n_jobs=None, random_state=0, **fit_params
+):
+    """Fit again with other seeds, or to other samples, and see which items stay in place.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted estimator of this package. It does not change.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        What it was fitted to.
+    y : array-like, default=None
+        As for its `fit`.
+    n : int, default=10
+        Number of fits.
+    subsample : float or None, default="auto"
+        Share of the rows of X in each fit, drawn at random without replacement; None means all of
+        them, so that only the seed differs. Many fits do not depend on the seed. "auto" means 0.9,
+        but None for X of distances or weights, and with `fit_params`.
+    n_jobs : int, default=None
+        Number of fits that run at once, as for :class:`joblib.Parallel`.
+    random_state : int, RandomState instance or None, default=0
+        Seeds the seeds of the fits and the samples.
+    **fit_params : dict
+        Passed to `fit`. Not with a `subsample`.
+
+    Returns
+    -------
+    Stability
+        For each item, how far it moves and which of its neighbours it keeps.
+
+    Raises
+    ------
+    NotFittedError
+        If the estimator is not fitted.
+    ValueError
+        If `n` or `subsample` is out of range, or X does not have the estimator's number of rows.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.4.5 (comparing embeddings).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skmde import QuadraticMDE
+    >>> from skmde.inspection import stability
+    >>> X = load_iris().data
+    >>> found = stability(QuadraticMDE(weights="pca").fit(X), X, n=3, subsample=0.8)
+    >>> found.overall < 0.1
+    True
+    """
+    check_is_fitted(estimator)
+    check_integer(n, "n")
+    if n < 1:
+        raise ValueError(f"n must be at least 1; got {n}.")
+    whole = estimator.__sklearn_tags__().input_tags.pairwise or bool(fit_params)
+    if isinstance(subsample, str) and subsample == "auto":
+        subsample = None if whole else 0.9
+    if subsample is not None and not (isinstance(subsample, Real) and 0 < subsample < 1):
+        raise ValueError(
+            f"subsample must be above 0 and below 1, None or 'auto'; got {subsample!r}."
+        )
+    if subsample is not None and whole:
+        raise ValueError(
+            "A subsample needs rows of data, without further arguments of `fit`; use "
+            "subsample=None, which varies the seed alone."
+        )
+    embedding = np.asarray(estimator.embedding_, dtype=np.float64)
+    X = X if hasattr(X, "shape") or isinstance(X, tuple) else np.asarray(X)
+    check_rows(X, len(embedding))
+    runs = list(_runs(len(embedding), n, subsample, check_random_state(random_state)))
+    found = Parallel(n_jobs=n_jobs)(
+        delayed(_fitted)(estimator, X, y, rows, seed, fit_params) for rows, seed in runs
+    )
+    squares, kept, counts = (np.zeros(len(embedding)) for _ in range(3))
+    for (rows, _), other in zip(runs, found, strict=True):
+        own = embedding[rows]
+        squares[rows] += np.sum((align(other, own, scaling=True) - own) ** 2, axis=1)
+        kept[rows] += _common_neighbors(own, other)
+        counts[rows] += 1
+    with np.errstate(invalid="ignore"):  # an item that no fit has
+        away = np.sqrt(squares / counts) / (root_mean_square_radius(embedding) or 1.0)
+        return Stability(away, kept / counts, n)
+
+
+def _runs(n_items, n, subsample, random):
+    """The rows and the seed of each fit."""
+    for _ in range(n):
+        rows = np.arange(n_items)
+        if subsample is not None:
+            size = max(2, round(subsample * n_items))
+            rows = np.sort(random.choice(n_items, size, replace=False))
+        yield rows, int(random.randint(np.iinfo(np.int32).max))
+
+
+def _fitted(estimator, X, y, rows, seed, fit_params):
+    """The embedding of some rows under another seed."""
+    other = clone(estimator)
+    if "random_state" in other.get_params(deep=False):
+        other.set_params(random_state=seed)
+    if len(rows) < count_rows(X):
+        X = X.iloc[rows] if hasattr(X, "iloc") else rows_of(X, rows)
+        y = None if y is None else np.asarray(y)[rows]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        other.fit(X, y, **fit_params)
+    return np.asarray(other.embedding_, dtype=np.float64)
+
+
+def _common_neighbors(one, other):
+    """Share of the neighbours of each item in one embedding that are so in the other."""
+    k = min(_NEIGHBORS, len(one) - 1)
+    tables = [
+        NearestNeighbors(n_neighbors=k).fit(Z).kneighbors(return_distance=False)
+        for Z in (one, other)
+    ]
+    return (tables[0][:, :, None] == tables[1][:, None, :]).any(axis=2).mean(axis=1)

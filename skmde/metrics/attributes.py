@@ -1,0 +1,190 @@
+"""Attributes that an embedding has not seen: how well it predicts them (monograph, section 2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from skmde.metrics.alignment import as_array, as_embedding, codes_of
+from skmde.metrics.prediction import as_targets, is_continuous, knn_accuracy, knn_r2
+from skmde.metrics.tables import as_frame, as_html, as_text
+
+
+class AttributeScore(NamedTuple):
+    """What the neighbours of an item in the embedding tell of one attribute.
+
+    Attributes
+    ----------
+    measure : str
+        "knn_accuracy" for classes, "knn_r2" for numbers.
+    score : float
+        The score; 1 is best.
+    baseline : float
+        What it is without an embedding: the share of the most frequent class, or 0.
+    n_items : int
+        Number of items whose attribute is known.
+    """
+
+    measure: str
+    score: float
+    baseline: float
+    n_items: int
+
+    @property
+    def gain(self) -> float:
+        """Part of the way from the baseline to 1 that the embedding goes; NaN if there is none."""
+        way = 1.0 - self.baseline
+        return (self.score - self.baseline) / way if way > 0 else np.nan
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HeldOutAttributes:
+    """Scores of attributes that an embedding has not seen.
+
+    Attributes
+    ----------
+    scores : dict of str to AttributeScore
+        By the names of the attributes, in the given order.
+    """
+
+    scores: dict[str, AttributeScore]
+
+    _HEADER = ("attribute", "measure", "score", "baseline", "gain", "items")
+
+    def __getitem__(self, name) -> AttributeScore:
+        return self.scores[name]
+
+    def _cells(self):
+        for name, one in self.scores.items():
+            numbers = f"{one.score:.3f}", f"{one.baseline:.3f}", f"{one.gain:.3f}"
+            yield (str(name), one.measure, *numbers, str(one.n_items))
+
+    def __repr__(self) -> str:
+        return as_text(self._HEADER, self._cells())
+
+    def _repr_html_(self) -> str:
+        return as_html(self._HEADER, self._cells())
+
+    def to_frame(self):
+        """The table as a pandas DataFrame, with one row for each attribute.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns "measure", "score", "baseline", "gain" and "n_items".
+        """
+        columns = {name: [getattr(one, name) for one in self.scores.values()] for name in _COLUMNS}
+        return as_frame(columns, list(self.scores))
+
+
+_COLUMNS = ("measure", "score", "baseline", "gain", "n_items")
+
+
+def held_out_attributes(embedding, attributes, *, n_neighbors=10, sample=None, random_state=None):
+    """How well an embedding predicts attributes of the items that it has not seen.
+
+    If items of similar attributes are near each other, this is a weak endorsement of the embedding
+    (monograph, section 2.5). It says nothing if the embedding was made with the attribute, or if
+    the attribute has nothing to do with the data.
+
+    Parameters
+    ----------
+    embedding : array-like of shape (n_items, n_components)
+        The embedding.
+    attributes : dict, DataFrame or array-like
+        The attributes by name: classes, or numbers that are not all whole. An array of shape
+        (n_items,) is one attribute, of shape (n_items, n_attributes) several. NaN and None mark
+        items whose attribute is not known; they are left out, for that attribute.
+    n_neighbors : int, default=10
+        Number of neighbours in the embedding that predict.
+    sample : int, default=None
+        Number of randomly sampled items to predict; None means all.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sample.
+
+    Returns
+    -------
+    HeldOutAttributes
+        For each attribute its score beside a baseline: :func:`knn_accuracy` beside the share of
+        the most frequent class, or :func:`knn_r2` beside 0.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, or an attribute is known for too few items.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.5 (validation).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.decomposition import PCA
+    >>> from skmde.metrics import held_out_attributes
+    >>> X, species = load_iris(return_X_y=True)
+    >>> embedding = PCA(2).fit_transform(X[:, :3])
+    >>> held_out_attributes(embedding, {"species": species, "petal width": X[:, 3]})
+    attribute    measure       score  baseline  gain   items
+    species      knn_accuracy  0.940  0.333     0.910  150
+    petal width  knn_r2        0.931  0.000     0.931  150
+    """
+    embedding = as_embedding(embedding, "embedding")
+    options = {"sample": sample, "random_state": random_state}
+    scores = {}
+    for name, values in _columns(attributes).items():
+        values = as_targets(values)
+        if values.shape != (len(embedding),):
+            raise ValueError(
+                f"The attribute {name!r} has shape {values.shape}, but there are {len(embedding)} "
+                "items; give one value for each item."
+            )
+        known = ~_missing(values)
+        n_known = int(known.sum())
+        if n_known < 2:
+            raise ValueError(
+                f"The attribute {name!r} is known for {n_known} items; it must be for 2 or more."
+            )
+        values = as_targets(values[known])
+        kind = knn_r2 if is_continuous(values) else knn_accuracy
+        score = kind(embedding[known], values, min(n_neighbors, n_known - 1), **options)
+        baseline = 0.0
+        if kind is knn_accuracy:
+            baseline = float(np.bincount(codes_of(values, name)[1]).max() / n_known)
+        scores[name] = AttributeScore(kind.__name__, score, baseline, n_known)
+    return HeldOutAttributes(scores)
+
+
+def _columns(attributes):
+    """The attributes as a dict of arrays."""
+    if isinstance(attributes, Mapping):
+        return {name: as_array(values, str(name)) for name, values in attributes.items()}
+    if hasattr(attributes, "columns"):
+        return {name: np.asarray(attributes[name]) for name in attributes.columns}
+    values = as_array(attributes, "attributes")
+    if values.ndim == 1:
+        return {getattr(attributes, "name", None) or "attribute": values}
+    if values.ndim != 2:
+        raise ValueError(
+            f"attributes must be a dict, a data frame, or an array of shape (n_items,) or "
+            f"(n_items, n_attributes); got shape {values.shape}."
+        )
+    return {f"attribute {k}": column for k, column in enumerate(values.T)}
+
+
+def _missing(values):
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind == "O":
+        return np.array([_is_missing(value) for value in values], dtype=bool)
+    return np.zeros(len(values), dtype=bool)
+
+
+def _is_missing(value):
+    try:
+        return value is None or bool(value != value)  # NaN is not equal to itself
+    except TypeError:  # whether pandas.NA is equal to itself is not known
+        return True

@@ -1,0 +1,374 @@
+"""A report of an embedding: many measures, each with what it says in plain words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_random_state
+
+from skmde.metrics.alignment import as_array, as_embedding, codes_of
+from skmde.metrics.prediction import as_targets, is_continuous, knn_accuracy, knn_r2
+from skmde.metrics.preservation import (
+    continuity,
+    recall_curve,
+    sampled_rows,
+    triplet_accuracy,
+    trustworthiness,
+)
+from skmde.metrics.stress import normalized_stress, rank_correlation, sampled_distances
+from skmde.metrics.tables import as_frame, as_html, as_text
+
+_RECALLS = (5, 15, 50, 100)  # numbers of neighbours
+
+
+class Measure(NamedTuple):
+    """One measure of an embedding.
+
+    Attributes
+    ----------
+    value : float
+        The measure.
+    chance : float
+        What an embedding that is unrelated to the data has.
+    best : float
+        What a perfect embedding has.
+    meaning : str
+        What the value says, as a sentence.
+    """
+
+    value: float
+    chance: float
+    best: float
+    meaning: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EmbeddingReport:
+    """Measures of one embedding; :func:`embedding_report` returns it.
+
+    Attributes
+    ----------
+    measures : dict of str to Measure
+        By name: "recall_5" and so on, "trustworthiness", "continuity", "triplets",
+        "distance_correlation", "stress", and "knn_accuracy" or "knn_r2".
+    n_items : int
+        Number of items.
+    n_components : int
+        Dimension of the embedding.
+    """
+
+    measures: dict[str, Measure]
+    n_items: int
+    n_components: int
+
+    _HEADER = ("measure", "value", "chance", "best", "meaning")
+
+    def __getitem__(self, name) -> float:
+        return self.measures[name].value
+
+    def _cells(self):
+        for name, one in self.measures.items():
+            yield (name, *(_number(x) for x in one[:3]), one.meaning)
+
+    def __repr__(self) -> str:
+        title = f"{self.n_items} items in {self.n_components} dimensions"
+        return f"{title}\n{as_text(self._HEADER, self._cells())}"
+
+    def _repr_html_(self) -> str:
+        return as_html(self._HEADER, self._cells())
+
+    def to_frame(self):
+        """The table as a pandas DataFrame, with one row for each measure.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns "value", "chance", "best" and "meaning".
+        """
+        rows = self.measures.values()
+        columns = {name: [getattr(one, name) for one in rows] for name in Measure._fields}
+        return as_frame(columns, list(self.measures))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReportComparison:
+    """Reports of several embeddings of the same data, side by side.
+
+    Attributes
+    ----------
+    reports : dict of str to EmbeddingReport
+        The reports by name.
+    """
+
+    reports: dict[str, EmbeddingReport]
+
+    def _names(self):
+        return list(dict.fromkeys(name for one in self.reports.values() for name in one.measures))
+
+    def best(self, measure) -> str:
+        """The name of the report that is best in a measure; the first if several are.
+
+        Parameters
+        ----------
+        measure : str
+            The name of the measure.
+
+        Returns
+        -------
+        str
+            The name of the report.
+        """
+        found = {
+            name: abs(one.measures[measure].value - one.measures[measure].best)
+            for name, one in self.reports.items()
+            if measure in one.measures
+        }
+        found = {name: way for name, way in found.items() if not np.isnan(way)}
+        if not found:
+            raise ValueError(
+                f"No report says what the best {measure!r} is; the measures are {self._names()}."
+            )
+        return min(found, key=lambda name: found[name])
+
+    def _cells(self):
+        for measure in self._names():
+            there = {n: one for n, one in self.reports.items() if measure in one.measures}
+            known = any(
+                not np.isnan(one[measure] - one.measures[measure].best) for one in there.values()
+            )
+            best = self.best(measure) if known else None
+            yield (
+                measure,
+                *(
+                    _number(one[measure]) + " *" * (name == best) if name in there else ""
+                    for name, one in self.reports.items()
+                ),
+            )
+
+    def __repr__(self) -> str:
+        return as_text(("measure", *self.reports), self._cells())
+
+    def _repr_html_(self) -> str:
+        return as_html(("measure", *self.reports), self._cells())
+
+    def to_frame(self):
+        """The values as a pandas DataFrame, with a row for each measure.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With a column for each report; NaN where a report lacks a measure.
+        """
+        names = self._names()
+        columns = {
+            name: [one[m] if m in one.measures else np.nan for m in names]
+            for name, one in self.reports.items()
+        }
+        return as_frame(columns, names)
+
+
+def embedding_report(
+    embedding, X, y=None, *, metric="euclidean", test=None, zadu=(), random_state=0
+):
+    """Measure an embedding in several ways, and say what each figure means.
+
+    Large data are sampled, as :func:`quality_report` does, whose figures are among those here:
+    1000 items for the recall, 5000 for trustworthiness and continuity, 200,000 triplets and pairs.
+
+    Parameters
+    ----------
+    embedding : array-like of shape (n_items, n_components), or fitted estimator
+        The embedding, or an estimator that has it as `embedding_`.
+    X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
+        The data, or all their distances if ``metric="precomputed"``.
+    y : array-like of shape (n_items,) or (n_items, n_targets), default=None
+        Classes, or numbers that are not all whole, which neighbours in the embedding predict.
+    metric : str or callable, default="euclidean"
+        "euclidean", "manhattan", "cosine", "precomputed", or a function of two rows.
+    test : array-like of bool of shape (n_items,) or of int, default=None
+        As for :func:`quality_report`.
+    zadu : sequence of str, default=()
+        Names of further measures that the package ZADU computes, such as "mrre" or "topo", on at
+        most 2000 sampled items: ``pip install skmde[zadu]``.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the samples.
+
+    Returns
+    -------
+    EmbeddingReport
+        A table of the measures. Numbers of neighbours that the data are too small for are left out.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, or there are fewer than 3 items.
+    ImportError
+        If `zadu` names measures and ZADU is not installed.
+
+    See Also
+    --------
+    quality_report : Four of these figures, as the benchmarks compare them.
+    compare : Reports side by side.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.decomposition import PCA
+    >>> from skmde.metrics import embedding_report
+    >>> X, y = load_iris(return_X_y=True)
+    >>> report = embedding_report(PCA(2).fit_transform(X), X, y)
+    >>> round(report["recall_15"], 2)
+    0.8
+    >>> print(report.measures["knn_accuracy"].meaning)
+    95% of the items have the class of most of their 10 neighbours in the embedding.
+    """
+    embedding = as_embedding(getattr(embedding, "embedding_", embedding), "embedding")
+    n = len(embedding)
+    if n < 3:
+        raise ValueError(f"A report needs 3 items or more; the embedding has {n}.")
+    options = {"metric": metric, "random_state": random_state}
+    measures = _recalls(X, embedding, options)
+    k = min(15, (min(n, 5000) - 1) // 2)
+    measures["trustworthiness"] = _measure(
+        trustworthiness(X, embedding, k, sample=5000, **options),
+        0.5,
+        f"How far the {k} neighbours in the embedding are neighbours in the data, too; false "
+        "ones count by how far they are.",
+    )
+    measures["continuity"] = _measure(
+        continuity(X, embedding, k, sample=5000, **options),
+        0.5,
+        f"How far the {k} neighbours in the data are neighbours in the embedding, too; torn ones "
+        "count by how far they are.",
+    )
+    value = triplet_accuracy(X, embedding, 200_000, **options)
+    measures["triplets"] = _measure(
+        value, 0.5, f"Of two random items, the nearer one stays the nearer one in {value:.0%}."
+    )
+    delta, d = sampled_distances(X, embedding, 200_000, metric, random_state)
+    measures["distance_correlation"] = _measure(
+        rank_correlation(delta, d), 0.0, "Rank correlation of all distances: the large shape."
+    )
+    value = normalized_stress(delta, d)
+    measures["stress"] = Measure(
+        value,
+        1.0,
+        0.0,
+        f"Distances deviate by {value:.0%} from the original ones, at the best common scale.",
+    )
+    if y is not None:
+        name, measure = _prediction(embedding, y, test)
+        measures[name] = measure
+    measures |= _by_zadu(zadu, X, embedding, y, random_state)
+    return EmbeddingReport(measures, n, embedding.shape[1])
+
+
+def compare(*reports, names=None):
+    """Put reports of several embeddings side by side.
+
+    Parameters
+    ----------
+    *reports : EmbeddingReport
+        Reports of embeddings of the same data.
+    names : sequence of str, default=None
+        Their names; "a", "b" and so on if None.
+
+    Returns
+    -------
+    ReportComparison
+        A table with a column for each report; a star marks the best value of a row.
+
+    Raises
+    ------
+    ValueError
+        If the reports are of different numbers of items, or the names do not fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.decomposition import PCA
+    >>> from skmde.metrics import compare, embedding_report
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> reports = [embedding_report(PCA(m).fit_transform(X), X) for m in (1, 2)]
+    >>> compare(*reports, names=["line", "plane"]).best("stress")
+    'plane'
+    """
+    names = [chr(ord("a") + k) for k in range(len(reports))] if names is None else list(names)
+    if len(names) != len(reports) or len(set(names)) != len(names):
+        raise ValueError(
+            f"names must be {len(reports)} different names, one for each report; got {names}."
+        )
+    sizes = {report.n_items for report in reports}
+    if len(sizes) != 1:
+        raise ValueError(
+            f"The reports are of {sorted(sizes)} items; compare embeddings of the same data."
+        )
+    return ReportComparison(dict(zip(names, reports, strict=True)))
+
+
+def _number(value):
+    return f"{value:.3f}"
+
+
+def _measure(value, chance, meaning):
+    return Measure(value, chance, 1.0, meaning)
+
+
+def _recalls(X, embedding, options):
+    n = len(embedding)
+    numbers = [k for k in _RECALLS if k < n] or [n - 1]
+    found = recall_curve(X, embedding, numbers, sample=1000, **options)
+    return {
+        f"recall_{k}": _measure(
+            share,
+            k / (n - 1),
+            f"Of the {k} nearest items in the data, {share:.0%} are among the {k} nearest in the "
+            "embedding.",
+        )
+        for k, share in zip(numbers, found, strict=True)
+    }
+
+
+def _prediction(embedding, y, test):
+    y = as_targets(y)
+    k = min(10, len(embedding) - 1)
+    if is_continuous(y):
+        value = knn_r2(embedding, y, k, test=test)
+        text = f"The mean of {k} neighbours in the embedding explains {value:.0%} of the variance."
+        return "knn_r2", _measure(value, 0.0, text)
+    value = knn_accuracy(embedding, y, k, test=test)
+    counts = np.bincount(codes_of(y, "y")[1])
+    text = (
+        f"{value:.0%} of the items have the class of most of their {k} neighbours in the embedding."
+    )
+    return "knn_accuracy", _measure(value, float(counts.max() / counts.sum()), text)
+
+
+def _by_zadu(names, X, embedding, y, random_state):
+    """Measures of the package ZADU, on a sample of the items."""
+    if not len(names):
+        return {}
+    try:
+        from zadu import zadu
+    except ImportError as error:
+        raise ImportError(
+            f"zadu={list(names)} needs the package ZADU: pip install 'skmde[zadu]'."
+        ) from error
+    rows = sampled_rows(len(embedding), 2000, check_random_state(random_state), at_most=True)
+    X = X if issparse(X) else as_array(X, "X")
+    X = X[rows].toarray() if issparse(X) else X[rows]
+    specs = [{"id": name, "params": {}} for name in names]
+    labels = None if y is None else codes_of(as_array(y, "y")[rows], "y")[1]
+    judge = zadu.ZADU(specs, np.asarray(X, dtype=np.float64))
+    found = judge.measure(embedding[rows].astype(np.float64), labels)
+    return {
+        f"zadu_{name}": Measure(
+            float(value), np.nan, np.nan, f"ZADU's {name}, of {len(rows)} items."
+        )
+        for numbers in found
+        for name, value in numbers.items()
+        if np.ndim(value) == 0
+    }
