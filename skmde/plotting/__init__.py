@@ -1,0 +1,10 @@
+"""Pictures of embeddings, drawn by matplotlib, which is imported on first use.
+
+Displays follow scikit-learn's convention: ``from_...`` checks what is drawn, computes it and draws
+it; ``plot`` draws it again, on other axes or in another way. All take ``ax``, and keep what they
+drew in ``ax_`` and ``figure_``. matplotlib comes with ``pip install "skmde[plot]"``.
+"""
+
+from skmde.plotting.embedding import EmbeddingDisplay
+
+__all__ = ["EmbeddingDisplay"]

@@ -1,0 +1,117 @@
+"""Texts of the user, shown as they are, and labels that do not overlap.
+
+A text may be anything: long, of several lines, with dollar signs (which matplotlib would read as
+mathematics) or a leading underscore (which its legends leave out). It is shown literally, in one
+line, and cut where it is too long.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skmde.plotting.drawing.axes import POINTS_PER_INCH, root_figure
+
+LONGEST = 32  # characters of a label
+_ANGLES = np.radians([0, 180, 90, 270, 45, 135, 315, 225, 22, 158, 338, 202, 67, 113, 293, 247])
+_RINGS = (1.0, 1.6, 2.4, 3.4, 4.6, 6.0)  # distances of a label from its point, in lines of text
+_GAP = 3.0  # points between a marker and its label
+
+
+def one_line(text, longest=LONGEST):
+    """A text without breaks and control characters, with an ellipsis where it is cut."""
+    start = str(text)[: 20 * longest]  # the rest cannot be seen
+    line = " ".join("".join(c if c.isprintable() else " " for c in start).split())
+    cut = len(line) > longest or len(start) < len(str(text))
+    return line[: longest - 1].rstrip() + "…" if cut else line
+
+
+def set_literal(artist, text):
+    """Show a text as it is: no mathematics, no special meaning of its first character."""
+    artist.set_parse_math(False)
+    artist.set_text(text)
+
+
+def place_labels(ax, points, texts, theme, *, centered, **style):
+    """Write labels at points so that they overlap neither each other nor the frame.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    points : ndarray of shape (n_labels, 2)
+        In units of the data; of an axes in three dimensions, projected ones.
+    texts : list of str
+        The first ones have precedence.
+    theme : Theme
+    centered : bool
+        Whether a label may cover its point, as names of classes do. Otherwise it is beside it.
+    **style : dict
+        Passed to matplotlib's texts.
+
+    Returns
+    -------
+    artists : list of matplotlib Annotation
+        Labels for which there is no room are left out.
+    """
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=2.6, foreground=theme.background)]
+    style = {"fontsize": 9, "color": theme.text, "path_effects": halo, "zorder": 6, **style}
+    figure = root_figure(ax)
+    figure.draw_without_rendering()  # the layout decides where the points are
+    unit = figure.dpi / POINTS_PER_INCH
+    frame = ax.get_window_extent()
+    pixels = ax.transData.transform(points)
+    anchors = np.empty((0, 2)) if centered else pixels
+    taken, artists = [], []
+    for point, pixel, text in zip(points, pixels, texts, strict=True):
+        artist = ax.annotate(
+            "",
+            point,
+            xytext=(0, 0),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": theme.muted,
+                "linewidth": 0.6,
+                "shrinkA": 1,
+                "shrinkB": 2,
+                "visible": False,
+            },
+            **style,
+        )
+        set_literal(artist, text)
+        box = artist.get_window_extent()
+        size = np.array([box.width, box.height])
+        found = _free_place(pixel, size, unit, taken, anchors, frame, centered)
+        if found is None:
+            artist.remove()
+            continue
+        offset, box = found
+        artist.set_position(tuple(offset / unit))
+        artist.arrow_patch.set_visible(np.hypot(*offset) > 0.5 * size[0] + 1.2 * size[1])
+        taken.append(box)
+        artists.append(artist)
+    return artists
+
+
+def _free_place(pixel, size, unit, taken, anchors, frame, centered):
+    """The first offset of a label's centre, in pixels, at which it covers nothing."""
+    offsets = [np.zeros(2)] if centered else []
+    for ring in _RINGS:
+        gap = (ring - 1.0) * size[1] + (0.0 if centered else _GAP * unit)
+        reach = size / 2 + gap
+        offsets += [reach * [np.cos(angle), np.sin(angle)] for angle in _ANGLES]
+    corners = np.array(frame.extents).reshape(2, 2)
+    others = np.array(taken).reshape(-1, 4)
+    for offset in offsets:
+        low, high = pixel + offset - size / 2, pixel + offset + size / 2
+        if (low < corners[0]).any() or (high > corners[1]).any():
+            continue
+        apart = (others[:, 2:] <= low).any(axis=1) | (others[:, :2] >= high).any(axis=1)
+        covered = ((anchors > low) & (anchors < high)).all(axis=1)
+        if apart.all() and not covered.any():
+            return offset, np.concatenate([low, high])
+    return None
