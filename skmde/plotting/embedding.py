@@ -229,7 +229,7 @@ class EmbeddingDisplay:
             Opacity of a marker; None suits the number of points.
         density : {"auto", True, False}, default="auto"
             Whether two components are drawn as an image of the density of the points. "auto" means
-            for more than 100,000 points.
+            for more than 20,000 points.
         view : {"robust", "all"}, default="robust"
             "robust" leaves a few points outside that are far from all others, which would shrink
             the rest; arrows with their numbers point to them.
@@ -261,7 +261,9 @@ class EmbeddingDisplay:
         ):
             if not any(value is a or (value == a and type(value) is type(a)) for a in allowed):
                 raise ValueError(f"{name} must be one of {allowed}; got {value!r}.")
-        drawn = Map(self.embedding, ax, theme, view)
+        classes = getattr(self.coloring, "names", [None])
+        n_strips = min(len(classes), max_classes) if isinstance(max_classes, int) else 1
+        drawn = Map(self.embedding, ax, theme, view, n_strips)
         drawn.draw_points(
             self.coloring,
             palette=palette,
@@ -273,10 +275,11 @@ class EmbeddingDisplay:
         )
         if show_edges is not None:
             drawn.draw_edges(*self._shown_edges(show_edges, max_edges), show_edges == "worst")
-        drawn.explain_colors(labels == "legend", self.color_name)
+        drawn.explain_colors(labels, self.color_name)
         drawn.draw_outside()
         # labels come last, when everything else has its place
-        self.labels_ = drawn.name_classes() if labels == "map" else []
+        on_map = labels == "map" and self.embedding.shape[1] > 1
+        self.labels_ = drawn.name_classes() if on_map else []
         if annotate is not None:
             items = read_items(annotate, len(self.embedding), "annotate")
             texts = [i if self.names is None else self.names[i] for i in items]

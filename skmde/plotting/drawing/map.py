@@ -13,6 +13,7 @@ from skmde.plotting.drawing.view import directions_outside, view_of
 _MOST_IN_SPACE = 50_000  # matplotlib sorts the points of three components one by one
 _STRIP = 0.84  # height of a strip of points with one component
 _FONT_SIZE = 9
+_FEW = 300  # of at most as many points, labels cover none
 _CELLS = 24  # of a side of the grid on which the densest place of a class is found
 
 
@@ -27,16 +28,18 @@ class Map:
         As for `open_axes`.
     view : {"robust", "all"} or View
         As for `view_of`, or limits that are known.
+    n_strips : int, default=1
+        Number of strips of points, if there is one component.
     """
 
-    def __init__(self, X, ax, theme, view):
+    def __init__(self, X, ax, theme, view, n_strips=1):
         self.view = view_of(X, view) if isinstance(view, str) else view
         projection = "3d" if X.shape[1] == 3 else None
-        size = (6.4, 2.6) if X.shape[1] == 1 else (6.4, 5.6)
+        size = (6.4, 1.6 + 0.34 * n_strips) if X.shape[1] == 1 else (6.4, 5.6)
         self.ax, self.theme = open_axes(ax, theme, projection=projection, size=size)
         self.X, self.entries, self.notes = X, [], []
         self.points, self.legend, self.colorbar, self.edges = [], None, None, None
-        self._mappable = None
+        self._mappable, self.marker_area = None, 0.0
         self._set_frame()
 
     def _set_frame(self):
@@ -54,11 +57,11 @@ class Map:
         ax.set_zlim(low[2], high[2])
         ax.set_box_aspect(high - low, zoom=1.1)
         for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-            axis.set_ticklabels([])
+            axis.set_ticks([])
             axis.set_pane_color(self.theme.background)
             axis.line.set_color(self.theme.frame)
-            axis._axinfo["grid"].update(color=self.theme.frame, linewidth=0.4)
-            axis._axinfo["tick"].update(inward_factor=0, outward_factor=0)
+            axis.pane.set_edgecolor(self.theme.frame)
+        ax.grid(False)
 
     def draw_points(self, coloring, *, palette, max_classes, cmap, size, alpha, density):
         """Draw the points that are within the view, coloured by classes, numbers or not at all."""
@@ -87,19 +90,21 @@ class Map:
         if m == 3 and n_shown > _MOST_IN_SPACE:
             shown[np.random.default_rng(0).permutation(np.flatnonzero(shown))[_MOST_IN_SPACE:]] = 0
             self.notes.append(f"{_MOST_IN_SPACE:,} of {n_shown:,} points drawn")
+        self.positions = self._strips() if m == 1 else self.X
         if m == 2 and (n_shown > MOST_MARKERS if density == "auto" else density):
             limits = self.view.low, self.view.high
             self.points.append(draw_density(self.ax, self.X[shown], colors[shown], *limits))
             return
-        X = self._strips(coloring) if m == 1 else self.X
-        if size is None:
-            size = marker_size(n_shown, self.ax)
+        self.marker_area = marker_size(max(n_shown, 1), self.ax) if size is None else size
         for group, zorder in ((shown & behind, 1.5), (shown & ~behind, 2)):
             if group.any():
-                style = {"size": size, "alpha": alpha, "zorder": zorder}
-                self.points.append(draw_markers(self.ax, X[group], colors[group], theme, **style))
+                style = {"size": self.marker_area, "alpha": alpha, "zorder": zorder}
+                style |= {"depthshade": False} if m == 3 else {}
+                self.points.append(
+                    draw_markers(self.ax, self.positions[group], colors[group], theme, **style)
+                )
 
-    def _strips(self, coloring):
+    def _strips(self):
         """One component: a strip for each entry of the legend, as thick as the points are dense."""
         x = self.X[:, 0]
         groups = [entry.items for entry in self.entries] or [np.ones(len(x), dtype=bool)]
@@ -107,9 +112,6 @@ class Map:
         for row, items in enumerate(groups):
             y[items] = -row + _STRIP * _offsets(x[items], self.view)
         self.ax.set_ylim(0.6 - len(groups), 0.6)
-        if isinstance(coloring, Classes):
-            self.ax.set_yticks(-np.arange(len(groups)), ["" for _ in groups])
-            self.ax.tick_params(axis="y", length=0, labelcolor=self.theme.text)
         return np.stack([x, y], axis=1)
 
     def draw_edges(self, pairs, n_edges, worst):
@@ -122,7 +124,7 @@ class Map:
         style = {
             "colors": self.theme.accent if worst else self.theme.muted,
             "linewidths": 0.7 if worst or n < 500 else 0.4,
-            "alpha": float(np.clip((20 if worst else 12) / np.sqrt(n), 0.05, 0.8)),
+            "alpha": float(np.clip((20 if worst else 16) / np.sqrt(n), 0.06, 0.8)),
             "rasterized": n > 3000,
             "zorder": 3 if worst else 1,
         }
@@ -135,8 +137,8 @@ class Map:
             which = "largest distortion" if worst else "at random"
             self.notes.append(f"{len(pairs):,} of {n_edges:,} edges, {which}")
 
-    def explain_colors(self, legend, title):
-        """Draw the legend of classes if it is asked for, or the colour bar of numbers."""
+    def explain_colors(self, labels, title):
+        """Draw the colour bar of numbers, or the legend of classes if it is asked for."""
         title = None if title is None else one_line(title, 60)
         if self._mappable is not None:
             mappable, extend = self._mappable
@@ -148,17 +150,15 @@ class Map:
             set_literal(bar.ax.yaxis.label, title or "")
             bar.ax.yaxis.label.set_color(self.theme.text)
             self.colorbar = bar
-        elif self.entries and legend:
-            if self.X.shape[1] == 1:
-                self._name_strips()
-            else:
-                self._draw_legend(title)
+        elif self.entries and labels != "none" and self.X.shape[1] == 1:
+            self._name_strips()
+        elif self.entries and labels == "legend":
+            self._draw_legend(title)
 
     def _name_strips(self):
-        for label, entry in zip(self.ax.get_yticklabels(), self.entries, strict=True):
-            set_literal(label, entry.name)
         names = [entry.name for entry in self.entries]
         self.ax.set_yticks(-np.arange(len(names)), names, parse_math=False)
+        self.ax.tick_params(axis="y", length=0, labelcolor=self.theme.text)
 
     def _draw_legend(self, title):
         from matplotlib.lines import Line2D
@@ -197,6 +197,8 @@ class Map:
         self.notes.append(f"{n} points outside the view")
         if self.X.shape[1] == 3:
             return
+        from matplotlib.patheffects import withStroke
+
         X = self.X
         if X.shape[1] == 1:
             X = np.concatenate([X, np.zeros_like(X)], axis=1)
@@ -216,12 +218,14 @@ class Map:
                 textcoords="offset points",
                 ha="center",
                 va="center",
-                fontsize=8,
-                color=self.theme.accent,
+                fontsize=9,
+                fontweight="bold",
+                color=self.theme.text,
+                path_effects=[withStroke(linewidth=3, foreground=self.theme.background)],
                 arrowprops={
                     "arrowstyle": "-|>",
-                    "color": self.theme.accent,
-                    "linewidth": 0.9,
+                    "color": self.theme.text,
+                    "linewidth": 1.0,
                     "shrinkA": 1,
                     "shrinkB": 0,
                 },
@@ -235,7 +239,8 @@ class Map:
         largest_first = sorted(classes, key=lambda each: -len(each[1]))
         texts = [name for name, points in largest_first if len(points)]
         places = [densest_place(points, self.view) for _, points in largest_first if len(points)]
-        return self._label(places, texts, centered=True, fontsize=11, fontweight="bold")
+        self.notes += [f"grey: {e.name}" for e in self.entries if not e.is_class]
+        return self._label(places, texts, fontsize=12, fontweight="bold")
 
     def name_items(self, items, texts):
         """Write texts beside items."""
@@ -243,18 +248,25 @@ class Map:
         if not inside.all():
             self.notes.append(f"{(~inside).sum():,} labels outside the view")
         texts = [one_line(text) for text, seen in zip(texts, inside, strict=True) if seen]
-        return self._label(self.X[items[inside]], texts, centered=False)
+        few = len(self.X) <= _FEW  # then labels can avoid all points
+        avoided = self.positions[~self.view.outside if few else items[inside]]
+        radius = np.sqrt(self.marker_area) / 2
+        places = self.positions[items[inside]]
+        return self._label(places, texts, obstacles=(self._on_page(avoided), radius))
+
+    def _on_page(self, places):
+        """Positions in the two dimensions of the page."""
+        places = np.asarray(places)
+        if places.shape[1] < 3:
+            return places
+        from mpl_toolkits.mplot3d.proj3d import proj_transform
+
+        return np.stack(proj_transform(*places.T, self.ax.get_proj())[:2], axis=1)
 
     def _label(self, places, texts, **style):
         if not texts:
             return []
-        places = np.asarray(places)
-        if places.shape[1] == 1:
-            places = np.concatenate([places, np.zeros_like(places)], axis=1)
-        if places.shape[1] == 3:
-            from mpl_toolkits.mplot3d.proj3d import proj_transform
-
-            places = np.stack(proj_transform(*places.T, self.ax.get_proj())[:2], axis=1)
+        places = self._on_page(places)
         artists = place_labels(self.ax, places, texts, self.theme, **style)
         if len(artists) < len(texts):
             left_out = len(texts) - len(artists)
@@ -278,7 +290,9 @@ def _offsets(x, view):
 
 
 def densest_place(X, view):
-    """The mean of the points in the fullest cell of a grid over the view, and in those next to it.
+    """The middle of the densest part of a class: the mean of its points close to the mode.
+
+    Counts on a grid over the view are smoothed over a third of the standard deviation of the class.
 
     Parameters
     ----------
@@ -293,6 +307,7 @@ def densest_place(X, view):
     grid = ((X - view.low) / (view.high - view.low) * _CELLS).astype(np.int64).clip(0, _CELLS - 1)
     cells, members = np.unique(grid, axis=0, return_inverse=True)
     counts = np.bincount(members.ravel())
-    near = np.abs(cells[:, None] - cells[None]).max(axis=2) <= 1
-    fullest = cells[(near @ counts).argmax()]
-    return X[(np.abs(grid - fullest) <= 1).all(axis=1)].mean(axis=0)
+    width = max(np.sqrt(grid.var(axis=0).sum()) / 3, 1.0)
+    squares = ((cells[:, None] - cells[None]) ** 2).sum(axis=2)
+    mode = cells[(np.exp(-squares / (2 * width**2)) @ counts).argmax()]
+    return X[(np.abs(grid - mode) <= 1).all(axis=1)].mean(axis=0)

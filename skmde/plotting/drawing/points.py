@@ -6,12 +6,12 @@ import numpy as np
 
 from skmde.plotting.drawing.axes import area_in_points
 
-MOST_MARKERS = 100_000  # of more points, an image shows the density
+MOST_MARKERS = 20_000  # of more points, an image shows the density
 _RASTERIZED = 3_000  # more markers become an image in vector formats
 _COVERED = 0.16  # share of the axes that markers would cover side by side
-_SMALLEST, _LARGEST = 0.9, 64.0  # areas of a marker, in square points
-_PIXELS_PER_POINT = 1.6
-_FAINTEST = 0.35  # opacity of a pixel with one point
+_SMALLEST, _LARGEST = 1.6, 64.0  # areas of a marker, in square points
+_PIXELS_PER_AREA = 2.6  # of a square point, at most
+_FAINTEST = 0.45  # opacity of a pixel with one point
 
 
 def marker_size(n_points, ax):
@@ -21,7 +21,7 @@ def marker_size(n_points, ax):
 
 def marker_alpha(n_points):
     """Opacity of a marker: the more points, the more of them overlap."""
-    return float(np.clip(1.14 - 0.12 * np.log10(max(n_points, 1)), 0.4, 0.95))
+    return float(np.clip(1.1 - 0.08 * np.log10(max(n_points, 1)), 0.5, 0.95))
 
 
 def draw_markers(ax, X, colors, theme, *, size=None, alpha=None, **style):
@@ -78,10 +78,9 @@ def draw_density(ax, X, colors, low, high):
     matplotlib AxesImage
     """
     sides = (high - low) / (high - low).max()
-    width, height = np.maximum(
-        np.round(np.sqrt(area_in_points(ax) / sides.prod()) * _PIXELS_PER_POINT * sides), 16
-    ).astype(int)
-    image = density_image(X, colors, low, high, (width, height))
+    n_pixels = min(_PIXELS_PER_AREA * area_in_points(ax), 2.0 * len(X))
+    shape = np.maximum(np.sqrt(n_pixels / sides.prod()) * sides, 16).astype(int)
+    image = density_image(X, colors, low, high, shape)
     extent = (low[0], high[0], low[1], high[1])
     return ax.imshow(image, extent=extent, origin="lower", aspect="equal", zorder=2)
 

@@ -14,7 +14,7 @@ from skmde.plotting.drawing.axes import POINTS_PER_INCH, root_figure
 LONGEST = 32  # characters of a label
 _ANGLES = np.radians([0, 180, 90, 270, 45, 135, 315, 225, 22, 158, 338, 202, 67, 113, 293, 247])
 _RINGS = (1.0, 1.6, 2.4, 3.4, 4.6, 6.0)  # distances of a label from its point, in lines of text
-_GAP = 3.0  # points between a marker and its label
+_GAP = 2.0  # points between a marker and its label
 
 
 def one_line(text, longest=LONGEST):
@@ -31,7 +31,7 @@ def set_literal(artist, text):
     artist.set_text(text)
 
 
-def place_labels(ax, points, texts, theme, *, centered, **style):
+def place_labels(ax, points, texts, theme, *, obstacles=None, **style):
     """Write labels at points so that they overlap neither each other nor the frame.
 
     Parameters
@@ -42,8 +42,9 @@ def place_labels(ax, points, texts, theme, *, centered, **style):
     texts : list of str
         The first ones have precedence.
     theme : Theme
-    centered : bool
-        Whether a label may cover its point, as names of classes do. Otherwise it is beside it.
+    obstacles : tuple of (ndarray of shape (n_obstacles, 2), float), default=None
+        Points that no label may cover, and the radius of their markers, in points. If None, a label
+        may cover any points, and best lies on its own, as names of classes do.
     **style : dict
         Passed to matplotlib's texts.
 
@@ -61,7 +62,9 @@ def place_labels(ax, points, texts, theme, *, centered, **style):
     unit = figure.dpi / POINTS_PER_INCH
     frame = ax.get_window_extent()
     pixels = ax.transData.transform(points)
-    anchors = np.empty((0, 2)) if centered else pixels
+    markers, gap = np.empty((0, 2)), None
+    if obstacles is not None:
+        markers, gap = ax.transData.transform(obstacles[0]), (obstacles[1] + _GAP) * unit
     taken, artists = [], []
     for point, pixel, text in zip(points, pixels, texts, strict=True):
         artist = ax.annotate(
@@ -85,7 +88,7 @@ def place_labels(ax, points, texts, theme, *, centered, **style):
         set_literal(artist, text)
         box = artist.get_window_extent()
         size = np.array([box.width, box.height])
-        found = _free_place(pixel, size, unit, taken, anchors, frame, centered)
+        found = _free_place(pixel, size, gap, taken, markers, frame)
         if found is None:
             artist.remove()
             continue
@@ -97,21 +100,21 @@ def place_labels(ax, points, texts, theme, *, centered, **style):
     return artists
 
 
-def _free_place(pixel, size, unit, taken, anchors, frame, centered):
+def _free_place(pixel, size, gap, taken, markers, frame):
     """The first offset of a label's centre, in pixels, at which it covers nothing."""
-    offsets = [np.zeros(2)] if centered else []
+    offsets = [np.zeros(2)] if gap is None else []
     for ring in _RINGS:
-        gap = (ring - 1.0) * size[1] + (0.0 if centered else _GAP * unit)
-        reach = size / 2 + gap
+        reach = size / 2 + (ring - 1.0) * size[1] + (gap or 0.0)
         offsets += [reach * [np.cos(angle), np.sin(angle)] for angle in _ANGLES]
     corners = np.array(frame.extents).reshape(2, 2)
     others = np.array(taken).reshape(-1, 4)
+    radius = 0.5 * (gap or 0.0)
     for offset in offsets:
         low, high = pixel + offset - size / 2, pixel + offset + size / 2
         if (low < corners[0]).any() or (high > corners[1]).any():
             continue
         apart = (others[:, 2:] <= low).any(axis=1) | (others[:, :2] >= high).any(axis=1)
-        covered = ((anchors > low) & (anchors < high)).all(axis=1)
+        covered = ((markers > low - radius) & (markers < high + radius)).all(axis=1)
         if apart.all() and not covered.any():
             return offset, np.concatenate([low, high])
     return None
