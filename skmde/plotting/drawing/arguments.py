@@ -66,6 +66,25 @@ def attracting_edges(estimator):
     return edges if weights is None else edges[np.asarray(weights) > 0]
 
 
+def pair_distortions(estimator):
+    """Pairs, their distortions and weights, from the method `distortions` of an estimator.
+
+    Raises
+    ------
+    ValueError
+        If the estimator has no such method.
+    """
+    own = last_step(estimator)
+    fitted_attribute(own, "embedding_")
+    if not callable(getattr(own, "distortions", None)):
+        raise ValueError(
+            f"{type(own).__name__} has no method distortions; pass the distortions of pairs of "
+            "items as an array."
+        )
+    found = own.distortions()
+    return np.asarray(found.pairs), np.asarray(found.values), np.asarray(found.weights)
+
+
 def read_edges(edges, n_items):
     """Pairs of items as integers of shape (n_edges, 2)."""
     pairs = as_array(edges, "edges")

@@ -126,9 +126,21 @@ def _apply(theme, ax):
         text.set_color(theme.text)
 
 
-def open_frame(ax):
-    """Leave out the frame's upper and right side, as suits a diagram."""
+def set_diagram(ax, xlabel, ylabel, title=None):
+    """Label an axes that is a diagram, without the upper and right sides of its frame."""
     ax.spines[["top", "right"]].set_visible(False)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.set_axisbelow(True)
+    if title:
+        ax.set_title(title, fontsize=9, loc="left", color=ax.xaxis.label.get_color())
+
+
+def add_legend(ax, theme, **options):
+    """The legend of a diagram, in the theme's colours; texts are literal."""
+    legend = ax.legend(frameon=False, fontsize=9, labelcolor=theme.text, **options)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return legend
 
 
 def area_in_points(ax):

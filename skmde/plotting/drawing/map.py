@@ -39,7 +39,7 @@ class Map:
         self.ax, self.theme = open_axes(ax, theme, projection=projection, size=size)
         self.X, self.entries, self.notes = X, [], []
         self.points, self.legend, self.colorbar, self.edges = [], None, None, None
-        self._mappable, self.marker_area = None, 0.0
+        self._mappable, self.marker_area, self._taken = None, 0.0, []
         self._set_frame()
 
     def _set_frame(self):
@@ -267,7 +267,7 @@ class Map:
         if not texts:
             return []
         places = self._on_page(places)
-        artists = place_labels(self.ax, places, texts, self.theme, **style)
+        artists = place_labels(self.ax, places, texts, self.theme, taken=self._taken, **style)
         if len(artists) < len(texts):
             left_out = len(texts) - len(artists)
             self.notes.append(f"no room for {left_out:,} of {len(texts):,} labels")

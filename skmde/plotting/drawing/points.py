@@ -58,7 +58,7 @@ def draw_markers(ax, X, colors, theme, *, size=None, alpha=None, **style):
     return ax.scatter(*X[order].T, c=colors[order], **style)
 
 
-def draw_density(ax, X, colors, low, high):
+def draw_density(ax, X, colors, low, high, faintest=_FAINTEST):
     """An image of the number of points in each pixel, and of their mean colour.
 
     A pixel is the more opaque, the more points it holds, by rank among the pixels. So dense and
@@ -72,25 +72,29 @@ def draw_density(ax, X, colors, low, high):
         RGBA.
     low, high : ndarray of shape (2,)
         Limits of the image; points outside are left out.
+    faintest : float
+        Opacity of a pixel with the fewest points.
 
     Returns
     -------
     matplotlib AxesImage
     """
-    sides = (high - low) / (high - low).max()
+    box = ax.get_window_extent()
+    sides = high - low if ax.get_aspect() == 1 else np.array([box.width, box.height])
+    sides = sides / sides.max()
     n_pixels = min(_PIXELS_PER_AREA * area_in_points(ax), 2.0 * len(X))
     shape = np.maximum(np.sqrt(n_pixels / sides.prod()) * sides, 16).astype(int)
-    image = density_image(X, colors, low, high, shape)
+    image = density_image(X, colors, low, high, shape, faintest)
     extent = (low[0], high[0], low[1], high[1])
-    return ax.imshow(image, extent=extent, origin="lower", aspect="equal", zorder=2)
+    return ax.imshow(image, extent=extent, origin="lower", aspect=ax.get_aspect(), zorder=2)
 
 
-def density_image(X, colors, low, high, shape):
+def density_image(X, colors, low, high, shape, faintest=_FAINTEST):
     """RGBA of each pixel of `draw_density`.
 
     Parameters
     ----------
-    X, colors, low, high
+    X, colors, low, high, faintest
         As there.
     shape : tuple of (int, int)
         Width and height, in pixels.
@@ -113,5 +117,5 @@ def density_image(X, colors, low, high, shape):
     image[filled, :3] = np.sqrt(np.stack(sums, axis=1)[filled] / counts[filled, None])
     levels, level, sizes = np.unique(counts[filled], return_inverse=True, return_counts=True)
     rank = (np.cumsum(sizes) - sizes) / max(len(level) - sizes[-1] if len(sizes) else 1, 1)
-    image[filled, 3] = _FAINTEST + (1 - _FAINTEST) * rank[level] if len(levels) > 1 else 1.0
+    image[filled, 3] = faintest + (1 - faintest) * rank[level] if len(levels) > 1 else 1.0
     return image.reshape(height, width, 4)

@@ -31,7 +31,7 @@ def set_literal(artist, text):
     artist.set_text(text)
 
 
-def place_labels(ax, points, texts, theme, *, obstacles=None, **style):
+def place_labels(ax, points, texts, theme, *, obstacles=None, taken=None, **style):
     """Write labels at points so that they overlap neither each other nor the frame.
 
     Parameters
@@ -45,6 +45,9 @@ def place_labels(ax, points, texts, theme, *, obstacles=None, **style):
     obstacles : tuple of (ndarray of shape (n_obstacles, 2), float), default=None
         Points that no label may cover, and the radius of their markers, in points. If None, a label
         may cover any points, and best lies on its own, as names of classes do.
+    taken : list of ndarray of shape (4,), default=None
+        Boxes of earlier labels, in pixels: left, bottom, right and top. Those of the new ones are
+        appended.
     **style : dict
         Passed to matplotlib's texts.
 
@@ -65,7 +68,7 @@ def place_labels(ax, points, texts, theme, *, obstacles=None, **style):
     markers, gap = np.empty((0, 2)), None
     if obstacles is not None:
         markers, gap = ax.transData.transform(obstacles[0]), (obstacles[1] + _GAP) * unit
-    taken, artists = [], []
+    taken, artists = [] if taken is None else taken, []
     for point, pixel, text in zip(points, pixels, texts, strict=True):
         artist = ax.annotate(
             "",
