@@ -195,6 +195,8 @@ class DistortionDisplay:
         mean = values.mean()
         line = {"color": theme.text, "linewidth": 1, "linestyle": (0, (4, 3))}
         ax.axvline(mean, label=f"average {mean:.4g}", **line)
+        margin = 0.03 * (edges[-1] - edges[0])
+        ax.set_xlim(edges[0] - margin, edges[-1] + margin)  # the average may be far outside
         beyond = int(((values < low) | (values > high)).sum())
         outside = f"; {beyond:,} outside, up to {values[np.abs(values).argmax()]:.3g}"
         title = f"{len(values):,} pairs{outside if beyond else ''}"

@@ -8,6 +8,7 @@ from skmde.plotting.drawing.arguments import (
     attracting_edges,
     fitted_embedding,
     last_step,
+    pair_distortions,
     read_edges,
     read_embedding,
     read_items,
@@ -107,7 +108,7 @@ class EmbeddingDisplay:
             As for `plot`.
         edges : array-like of int of shape (n_edges, 2), default=None
             Pairs of items. If None and edges are to be drawn, they are the pairs of the estimator
-            that attract.
+            that attract; for "worst", its method `distortions` says how badly each is kept.
         **options : dict
             Further arguments of `from_embedding`.
 
@@ -118,7 +119,10 @@ class EmbeddingDisplay:
         """
         require_matplotlib()
         embedding = fitted_embedding(estimator)
-        if edges is None and show_edges is not None:
+        if edges is None and show_edges == "worst":
+            pairs, values, weights = pair_distortions(estimator)
+            edges, options["distortions"] = pairs[weights > 0], values[weights > 0]
+        elif edges is None and show_edges is not None:
             edges = attracting_edges(last_step(estimator))
         return cls.from_embedding(
             embedding, color_by, show_edges=show_edges, edges=edges, **options

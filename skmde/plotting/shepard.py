@@ -257,19 +257,18 @@ class ShepardDisplay:
         return self
 
     def _bands(self):
-        """The middles of equal ranges of original distances, and quantiles of their pairs."""
+        """Mean distances of pairs in equal ranges of original distances, and their quantiles."""
         delta, d = self.distances, self.embedding_distances
         low, high = numbers_range(delta)
         n_bins = int(np.clip(np.sqrt(len(delta)) / 4, 1, _MOST_BINS))
         edges = np.linspace(low, high, n_bins + 1)
         place = np.clip(np.searchsorted(edges, delta, side="right") - 1, 0, n_bins - 1)
         order = np.argsort(place, kind="stable")
-        pieces = np.split(d[order], np.searchsorted(place[order], np.arange(1, n_bins)))
-        middles = (edges[1:] + edges[:-1]) / 2
+        pieces = np.split(order, np.searchsorted(place[order], np.arange(1, n_bins)))
         enough = min(_FEWEST, max(len(piece) for piece in pieces))
-        kept = [k for k, piece in enumerate(pieces) if len(piece) >= enough]
-        quantiles = [np.quantile(pieces[k], [0.1, 0.5, 0.9]) for k in kept]
-        return middles[kept], *np.array(quantiles).T
+        kept = [piece for piece in pieces if len(piece) >= enough]
+        quantiles = [np.quantile(d[piece], [0.1, 0.5, 0.9]) for piece in kept]
+        return np.array([delta[piece].mean() for piece in kept]), *np.array(quantiles).T
 
 
 def _lengths(X, edges):

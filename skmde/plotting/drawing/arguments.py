@@ -52,9 +52,9 @@ def fitted_attribute(estimator, name, advice=""):
             f"estimator must be a fitted estimator; got {one_line(repr(estimator))}. For arrays, "
             "there is the method from_embedding or a like one."
         )
-    check_is_fitted(estimator)
     value = getattr(estimator, name, None)
     if value is None:
+        check_is_fitted(estimator)
         raise ValueError(f"{type(estimator).__name__} has no attribute {name}. {advice}".rstrip())
     return value
 
@@ -112,7 +112,9 @@ def read_numbers(values, name, length=None, of="value"):
             f"{vector.dtype}."
         )
     if length is not None and len(vector) != length:
-        raise ValueError(f"{name} has {len(vector)} numbers, but must have {length}, one a {of}.")
+        raise ValueError(
+            f"{name} has {len(vector)} numbers, but must have {length}, one for each {of}."
+        )
     vector = vector.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(vector))
     if len(bad):

@@ -87,7 +87,7 @@ def read_coloring(color_by, n_items, color_as="auto"):
     if color_by is None:
         return None
     categories = getattr(getattr(color_by, "cat", color_by), "categories", None)
-    values = as_array(color_by, "color_by")
+    values = _as_vector(color_by)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -109,6 +109,24 @@ def read_coloring(color_by, n_items, color_as="auto"):
     if color_as == "number" or (color_as == "auto" and _is_continuous(values)):
         return Numbers(values.astype(np.float64))
     return _classes(values, categories)
+
+
+def _as_vector(color_by):
+    """An array; of a list whose entries numpy would turn into texts, the entries themselves."""
+    try:
+        values = as_array(color_by, "color_by")
+    except ValueError:
+        if not isinstance(color_by, list | tuple):
+            raise
+    else:
+        if not isinstance(color_by, list | tuple) or values.dtype.kind not in "US":
+            return values
+        if values.ndim != 1:
+            return values
+    values = np.empty(len(color_by), dtype=object)
+    for k, value in enumerate(color_by):
+        values[k] = value
+    return values
 
 
 def _as_numbers(values):

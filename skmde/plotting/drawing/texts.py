@@ -57,6 +57,7 @@ def place_labels(ax, points, texts, theme, *, obstacles=None, taken=None, **styl
         Labels for which there is no room are left out.
     """
     from matplotlib.patheffects import withStroke
+    from matplotlib.text import Text
 
     halo = [withStroke(linewidth=2.6, foreground=theme.background)]
     style = {"fontsize": 9, "color": theme.text, "path_effects": halo, "zorder": 6, **style}
@@ -89,7 +90,7 @@ def place_labels(ax, points, texts, theme, *, obstacles=None, taken=None, **styl
             **style,
         )
         set_literal(artist, text)
-        box = artist.get_window_extent()
+        box = Text.get_window_extent(artist)  # without the line to the point
         size = np.array([box.width, box.height])
         found = _free_place(pixel, size, gap, taken, markers, frame)
         if found is None:
