@@ -205,8 +205,21 @@ class CompareEmbeddingsDisplay:
             Colours of the page. "auto" follows the background of the figure.
         n_lines : int, default=30
             Number of items whose way from the first to the second embedding is drawn.
-        labels, palette, max_classes, cmap, marker_size, alpha, density, view
-            As for :meth:`EmbeddingDisplay.plot`. The robust view is that of both embeddings.
+        labels : {"legend", "map", "none"}, default="legend"
+            Whether the names of the classes are in a legend or on the maps.
+        palette : list or dict of colours, default=None
+            Colours of the classes, as for :meth:`EmbeddingDisplay.plot`.
+        max_classes : int, default=20
+            If there are more classes, the largest have colours and the rest is "other".
+        cmap : str or matplotlib Colormap, default=None
+            Colours of numbers; None is viridis.
+        marker_size, alpha : float, default=None
+            Area of a marker, in square points, and opacity; None suits the number of points.
+        density : {"auto", True, False}, default="auto"
+            Whether the points are drawn as images of their density, as for
+            :meth:`EmbeddingDisplay.plot`.
+        view : {"robust", "all"}, default="robust"
+            Whether points that are far from all others, in one of the embeddings, are left outside.
 
         Returns
         -------

@@ -220,6 +220,7 @@ class EmbeddingDisplay:
             Colours of the page. "auto" follows the background of the figure.
         labels : {"legend", "map", "none"}, default="legend"
             Whether the names of the classes are in a legend or at their densest places on the map.
+            With "none", nothing explains the colours, not even the colour bar of numbers.
         palette : list or dict of colours, default=None
             Colours of the classes, in order or by name. None takes an accessible palette of 6, 10
             or 20 colours.

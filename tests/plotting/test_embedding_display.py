@@ -74,6 +74,14 @@ def test_numbers_follow_the_colour_bar():
     assert display.legend_ is None
 
 
+@pytest.mark.parametrize("color_by", [[0.5, 1.5, 2.0], ["a", "b", "c"]])
+def test_nothing_explains_the_colours_if_no_labels_are_wanted(color_by):
+    display = EmbeddingDisplay.from_embedding(_normal(3), color_by, labels="none")
+    assert display.legend_ is None and display.colorbar_ is None
+    assert len(display.figure_.axes) == 1 and display.labels_ == []
+    assert len(set(drawn_colors(display).values())) == 3
+
+
 def test_without_colours_there_is_neither_legend_nor_bar():
     display = EmbeddingDisplay.from_embedding(_normal(5))
     assert display.legend_ is None and display.colorbar_ is None

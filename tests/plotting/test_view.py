@@ -1,5 +1,6 @@
 """Which part of a map is shown, and what the frame says of the rest."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -52,6 +53,34 @@ def test_a_view_holds_all_shown_points_and_is_not_too_narrow():
     assert (view.low < X.min(axis=0)).all() and (X.max(axis=0) < view.high).all()
     width, height = view.high - view.low
     assert width / height < 1.7
+
+
+@pytest.mark.parametrize(("size", "fills"), [((9, 5), True), ((6, 8), True), ((12, 3), False)])
+def test_maps_on_given_axes_fill_them_unless_they_are_very_long(size, fills):
+    figure = plt.figure(figsize=size, layout="constrained")
+    axes = figure.subplots(1, 2) if fills else [figure.subplots()]
+    ratios = []
+    for k, ax in enumerate(axes):
+        X = _normal(60) * [1.0, 1.0 + k]
+        EmbeddingDisplay.from_embedding(X, ax=ax)
+        (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+        assert left < X[:, 0].min() and X[:, 1].max() < top
+        ratios.append((right - left) / (top - bottom))
+    if fills:
+        assert ratios == pytest.approx([ratios[0]] * 2, rel=0.05)
+    else:
+        assert ratios[0] < 1.7
+
+
+def test_markers_of_equal_panels_have_equal_sizes():
+    figure = plt.figure(figsize=(12, 6), layout="constrained")
+    sizes = []
+    for ax in figure.subplots(1, 2):
+        display = EmbeddingDisplay.from_embedding(
+            _normal(900), np.arange(900) % 3, labels="map", ax=ax
+        )
+        sizes.append(display.points_[0].get_sizes()[0])
+    assert sizes[0] == pytest.approx(sizes[1], rel=0.1)
 
 
 def test_arrows_at_the_frame_count_the_points_in_their_direction():

@@ -143,10 +143,24 @@ def add_legend(ax, theme, **options):
     return legend
 
 
+def lay_out(ax):
+    """Let the figure's layout decide the sizes of its axes now, and not first when it is drawn."""
+    figure = root_figure(ax)
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+
+
+def size_in_points(ax):
+    """Width and height of an axes, in points."""
+    ax.apply_aspect()
+    box = ax.get_window_extent()
+    return np.array([box.width, box.height]) * (POINTS_PER_INCH / ax.figure.dpi)
+
+
 def area_in_points(ax):
     """Width times height of an axes, in square points."""
-    box = ax.get_window_extent()
-    return box.width * box.height * (POINTS_PER_INCH / ax.figure.dpi) ** 2
+    return float(size_in_points(ax).prod())
 
 
 def root_figure(ax):

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from skmde.plotting.drawing.axes import add_note, area_in_points, open_axes
+from skmde.plotting.drawing.axes import (
+    add_note,
+    area_in_points,
+    lay_out,
+    open_axes,
+    size_in_points,
+)
 from skmde.plotting.drawing.colors import Classes, Numbers, legend_entries, number_colors
 from skmde.plotting.drawing.points import MOST_MARKERS, draw_density, draw_markers, marker_size
 from skmde.plotting.drawing.texts import one_line, place_labels, set_literal
-from skmde.plotting.drawing.view import directions_outside, view_of
+from skmde.plotting.drawing.view import directions_outside, fill_box, view_of
 
 _MOST_IN_SPACE = 50_000  # matplotlib sorts the points of three components one by one
 _STRIP = 0.84  # height of a strip of points with one component
@@ -27,7 +33,8 @@ class Map:
     ax, theme
         As for `open_axes`.
     view : {"robust", "all"} or View
-        As for `view_of`, or limits that are known.
+        As for `view_of`, or limits that are known. On given axes, a view of two components is
+        widened to their proportions, so that maps side by side have frames of one shape.
     n_strips : int, default=1
         Number of strips of points, if there is one component.
     """
@@ -37,6 +44,9 @@ class Map:
         projection = "3d" if X.shape[1] == 3 else None
         size = (6.4, 1.6 + 0.34 * n_strips) if X.shape[1] == 1 else (6.4, 5.6)
         self.ax, self.theme = open_axes(ax, theme, projection=projection, size=size)
+        lay_out(self.ax)
+        if X.shape[1] == 2 and ax is not None and isinstance(view, str):
+            self.view = fill_box(self.view, size_in_points(self.ax))
         self.X, self.entries, self.notes = X, [], []
         self.points, self.legend, self.colorbar, self.edges = [], None, None, None
         self._mappable, self.marker_area, self._taken = None, 0.0, []
@@ -62,6 +72,7 @@ class Map:
             axis.line.set_color(self.theme.frame)
             axis.pane.set_edgecolor(self.theme.frame)
         ax.grid(False)
+        ax.M = ax.get_proj()  # for the layout, which comes before the axes are drawn
 
     def draw_points(self, coloring, *, palette, max_classes, cmap, size, alpha, density):
         """Draw the points that are within the view, coloured by classes, numbers or not at all."""
@@ -139,6 +150,8 @@ class Map:
 
     def explain_colors(self, labels, title):
         """Draw the colour bar of numbers, or the legend of classes if it is asked for."""
+        if labels == "none":
+            return
         title = None if title is None else one_line(title, 60)
         if self._mappable is not None:
             mappable, extend = self._mappable
@@ -150,7 +163,7 @@ class Map:
             set_literal(bar.ax.yaxis.label, title or "")
             bar.ax.yaxis.label.set_color(self.theme.text)
             self.colorbar = bar
-        elif self.entries and labels != "none" and self.X.shape[1] == 1:
+        elif self.entries and self.X.shape[1] == 1:
             self._name_strips()
         elif self.entries and labels == "legend":
             self._draw_legend(title)

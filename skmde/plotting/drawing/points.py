@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skmde.plotting.drawing.axes import area_in_points
+from skmde.plotting.drawing.axes import area_in_points, size_in_points
 
 MOST_MARKERS = 20_000  # of more points, an image shows the density
 _RASTERIZED = 3_000  # more markers become an image in vector formats
@@ -79,8 +79,7 @@ def draw_density(ax, X, colors, low, high, faintest=_FAINTEST):
     -------
     matplotlib AxesImage
     """
-    box = ax.get_window_extent()
-    sides = high - low if ax.get_aspect() == 1 else np.array([box.width, box.height])
+    sides = high - low if ax.get_aspect() == 1 else size_in_points(ax)
     sides = sides / sides.max()
     n_pixels = min(_PIXELS_PER_AREA * area_in_points(ax), 2.0 * len(X))
     shape = np.maximum(np.sqrt(n_pixels / sides.prod()) * sides, 16).astype(int)

@@ -82,6 +82,28 @@ def view_of(X, view):
     return View(middle - half, middle + half, outside)
 
 
+def fill_box(view, size):
+    """A view with more room on two sides, so that it has the proportions of the axes.
+
+    Parameters
+    ----------
+    view : View
+        Of two components.
+    size : ndarray of shape (2,)
+        Width and height of the axes.
+
+    Returns
+    -------
+    View
+        No longer than a view may be, also if the axes is.
+    """
+    ratio = np.clip(size[0] / size[1], 1 / _LONGEST, _LONGEST)
+    width, height = view.high - view.low
+    half = np.array([max(width, ratio * height), max(height, width / ratio)]) / 2
+    middle = view.low / 2 + view.high / 2
+    return view._replace(low=middle - half, high=middle + half)
+
+
 def numbers_range(values):
     """Limits of a colour bar: the smallest and the largest of the finite numbers that are not far.
 
