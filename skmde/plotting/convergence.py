@@ -92,7 +92,7 @@ class ConvergenceDisplay:
         Raises
         ------
         ValueError
-            If a list is missing, the lengths differ, or a number is not finite.
+            If a list is missing or empty, or the lengths differ.
         """
         require_matplotlib()
         if hasattr(history, "as_arrays"):
@@ -103,15 +103,16 @@ class ConvergenceDisplay:
                 f"history has no {missing[0]!r}; pass a dict with the lists 'value' and "
                 "'residual_norm', one number an iteration."
             )
-        value = read_numbers(history["value"], "history['value']")
-        if not len(value):
+        n = np.size(history["value"])
+        if not n:
             raise ValueError("history is empty: the solver did not begin; fit first.")
-        others = [
-            read_numbers(history[name], f"history[{name!r}]", len(value), "iteration")
-            for name in ("residual_norm", "seconds")
+        columns = [
+            read_numbers(history[name], f"history[{name!r}]", n, "iteration", finite=False)
+            for name in ("value", "residual_norm", "seconds")
             if name in history
         ]
-        return cls(value, *others).plot(**options)
+        # where a number overflowed, the curve has a gap
+        return cls(*(np.where(np.isfinite(c), c, np.nan) for c in columns)).plot(**options)
 
     def plot(self, ax=None, *, theme="auto", x="iteration"):
         """Draw the two curves.

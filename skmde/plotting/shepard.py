@@ -151,8 +151,8 @@ class ShepardDisplay:
 
         Y = as_embedding(embedding, "embedding")
         n = len(Y)
-        if X.shape[0] != n if hasattr(X, "shape") else len(X) != n:
-            rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        if rows != n:
             raise ValueError(
                 f"X has {rows} rows and embedding {n}; row i must be the same item in both."
             )
@@ -160,7 +160,13 @@ class ShepardDisplay:
             raise ValueError("A Shepard diagram needs two items or more; embedding has 1.")
         edges = sample_edges(n, max_pairs, random_state)
         if metric == "precomputed":
-            distances = as_array(X, "X")[edges[:, 0], edges[:, 1]]
+            table = as_array(X, "X")
+            if table.shape != (n, n):
+                raise ValueError(
+                    f'metric="precomputed" needs the distances of all pairs, of shape ({n}, {n}); '
+                    f"X has shape {table.shape}."
+                )
+            distances = table[edges[:, 0], edges[:, 1]]
         else:
             distances = pair_distances(X, edges, metric=metric, metric_params=metric_params)
         return cls.from_distances(distances, _lengths(Y, edges), **options)

@@ -143,6 +143,10 @@ def test_shepard_diagram_of_an_estimator_has_its_own_pairs():
         (lambda: ShepardDisplay.from_distances([], []), "no pair at a finite distance"),
         (lambda: ShepardDisplay.from_embedding(_normal(3), _normal(4)), "X has 3 rows and"),
         (lambda: ShepardDisplay.from_embedding([[1.0]], [[1.0]]), "needs two items or more"),
+        (
+            lambda: ShepardDisplay.from_embedding(_normal(4), _normal(4), metric="precomputed"),
+            "needs the distances of all pairs",
+        ),
         (lambda: ConvergenceDisplay.from_history({"value": [1]}), "history has no 'residual_norm'"),
         (
             lambda: ConvergenceDisplay.from_history({"value": [1, 2], "residual_norm": [1]}),
@@ -196,6 +200,13 @@ def test_convergence_without_a_history_or_without_a_residual():
         ConvergenceDisplay.from_history({"value": [1.0], "residual_norm": [1.0]}, x="seconds")
     display = ConvergenceDisplay.from_history({"value": [0.0], "residual_norm": [0.0]})
     assert display.ax_[1].get_yscale() == "linear"
+    pixels(display)
+
+
+def test_convergence_has_gaps_where_numbers_overflowed():
+    history = {"value": [np.inf, 3.0, 2.0], "residual_norm": [np.nan, 1.0, 0.5]}
+    display = ConvergenceDisplay.from_history(history)
+    np.testing.assert_array_equal(display.lines_[0].get_ydata(), [np.nan, 3.0, 2.0])
     pixels(display)
 
 

@@ -31,6 +31,7 @@ def _draw(*arguments, **options):
             {"color_by": list("abcd"), "color_as": "number"},
             "needs numbers; color_by has .*\"a\"|'a'",
         ),
+        ({"color_by": [None, 1, "b", 2], "color_as": "number"}, "needs numbers; color_by has 'b'"),
         ({"color_by": [1] * 4, "color_as": "colour"}, 'must be "auto", "class" or "number"'),
         ({"color_by": np.ma.array([1, 2, 3, 4], mask=[0, 1, 0, 0])}, "color_by is a masked array"),
         ({"names": ["a"]}, "names has 1 texts, but there are 4 items"),
@@ -159,8 +160,9 @@ def test_missing_labels_are_grey_and_behind(missing):
 def test_labels_that_are_all_missing():
     assert legend_texts(_draw(_normal(3), [None, None, None])) == ["missing"]
     assert legend_texts(_draw(_normal(3), [np.nan, np.nan, np.nan])) == ["missing"]
-    numbers = _draw(_normal(3), [np.nan] * 3, color_as="number")
-    assert numbers.colorbar_ is not None and len(numbers.points_) == 1
+    for missing in (np.nan, None):
+        numbers = _draw(_normal(3), [missing] * 3, color_as="number")
+        assert numbers.colorbar_ is not None and len(numbers.points_) == 1
 
 
 def test_numbers_that_are_missing_are_counted_below_the_picture():

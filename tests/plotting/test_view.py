@@ -47,6 +47,14 @@ def test_two_groups_of_a_similar_size_are_both_shown():
     assert not far_points(X).any()
 
 
+def test_a_group_that_leaves_the_rest_a_third_of_the_width_is_shown():
+    X = np.random.default_rng(0).random((1000, 2))
+    X[:20, 0] += 1.5
+    assert not far_points(X).any()
+    X[:20, 0] += 2.0
+    assert far_points(X).tolist() == [True] * 20 + [False] * 980
+
+
 def test_a_view_holds_all_shown_points_and_is_not_too_narrow():
     X = _normal(100) * [1.0, 1e-3]
     view = view_of(X, "robust")

@@ -103,8 +103,8 @@ def read_edges(edges, n_items):
     return pairs
 
 
-def read_numbers(values, name, length=None, of="value"):
-    """A vector of finite numbers as float64, of the given length."""
+def read_numbers(values, name, length=None, of="value", *, finite=True):
+    """A vector of numbers as float64, of the given length; all of them finite, unless told."""
     vector = as_array(values, name)
     if vector.ndim != 1 or vector.dtype.kind not in "fiub":
         raise ValueError(
@@ -117,7 +117,7 @@ def read_numbers(values, name, length=None, of="value"):
         )
     vector = vector.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(vector))
-    if len(bad):
+    if finite and len(bad):
         raise ValueError(
             f"{name} has {len(bad)} numbers that are NaN or infinite, the first at position "
             f"{bad[0]}; leave them out."

@@ -101,7 +101,7 @@ def read_coloring(color_by, n_items, color_as="auto"):
         )
     values = _as_numbers(values)
     if color_as == "number" and values.dtype.kind not in "fiub":
-        seen = next(value for value in values if not isinstance(value, numbers.Real))
+        seen = next(v for v in values if not (isinstance(v, numbers.Real) or _is_missing(v)))
         raise ValueError(
             f'color_as="number" needs numbers; color_by has {one_line(repr(seen))}. Pass numbers, '
             'or color_as="class".'
@@ -134,10 +134,9 @@ def _as_numbers(values):
     if values.dtype.kind != "O":
         return values
     known = [value for value in values if not _is_missing(value)]
-    real = (numbers.Real, np.bool_)
-    if not known or not all(isinstance(value, real) for value in known):
-        return values
-    if all(isinstance(value, bool | np.bool_) for value in known):
+    are_numbers = all(isinstance(value, numbers.Real | np.bool_) for value in known)
+    are_flags = known and all(isinstance(value, bool | np.bool_) for value in known)
+    if are_flags or not are_numbers:
         return values
     return np.array([math.nan if _is_missing(value) else float(value) for value in values])
 

@@ -28,6 +28,7 @@ def one_line(text, longest=LONGEST):
 def set_literal(artist, text):
     """Show a text as it is: no mathematics, no special meaning of its first character."""
     artist.set_parse_math(False)
+    artist.set_usetex(False)
     artist.set_text(text)
 
 
