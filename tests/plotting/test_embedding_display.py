@@ -111,6 +111,13 @@ def test_whole_floats_are_written_as_integers_and_sorted_as_numbers():
     assert legend_texts(display) == ["2", "9", "10"]
 
 
+@pytest.mark.parametrize("kind", [np.array, list, lambda y: np.array(y, dtype=object)])
+def test_texts_with_numbers_are_sorted_by_the_numbers(kind):
+    y = kind(["group 10", "group 9", "a", "group 9 b", "²", "group 10"])
+    display = EmbeddingDisplay.from_embedding(_normal(6), y)
+    assert legend_texts(display) == ["a", "group 9", "group 9 b", "group 10", "²"]
+
+
 def test_color_as_decides_what_integers_are():
     numbers = EmbeddingDisplay.from_embedding(_normal(4), [3, 1, 2, 5], color_as="number")
     assert (numbers.colorbar_.vmin, numbers.colorbar_.vmax) == (1, 5)

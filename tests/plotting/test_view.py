@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from pictures import boxes, drawn_colors
 
 from skmde.plotting import EmbeddingDisplay
@@ -21,6 +21,7 @@ def test_normal_and_uniform_points_are_all_shown(n, m):
         assert not far_points(X).any()
 
 
+@settings(max_examples=40)
 @given(
     n=st.integers(20, 300),
     far=st.integers(1, 3),
@@ -36,6 +37,7 @@ def test_a_few_far_islands_are_outside_and_nothing_else(n, far, distance, seed):
     assert outside.tolist() == [False] * n + [True] * len(island)
 
 
+@settings(max_examples=40)
 @given(shift=st.floats(-1e6, 1e6), unit=st.floats(1e-6, 1e6))
 def test_shift_and_unit_do_not_change_what_is_far(shift, unit):
     X = np.concatenate([_normal(50), [[30.0, 0.0], [0.0, -40.0]]])
@@ -120,6 +122,7 @@ def test_points_outside_are_counted_with_one_or_three_components(m):
     assert display.ax_.texts[-1].get_text() == "2 of 52 points outside the view"
 
 
+@settings(max_examples=40)
 @given(angle=st.floats(0, 2 * np.pi), distance=st.floats(2, 1e9))
 def test_an_arrow_points_to_its_island(angle, distance):
     X = np.concatenate([2 * np.random.default_rng(0).random((60, 2)) - 1, np.zeros((1, 2))])
@@ -139,4 +142,4 @@ def test_edges_and_labels_of_points_outside_are_left_out_and_counted():
     )
     assert len(display.edges_.get_segments()) == 1
     assert [label.get_text() for label in display.labels_] == ["0"]
-    assert "1 labels outside the view" in display.ax_.texts[-1].get_text()
+    assert "1 label outside the view" in display.ax_.texts[-1].get_text()

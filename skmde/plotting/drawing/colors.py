@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -157,11 +158,13 @@ def _is_continuous(values):
 
 
 def _classes(values, categories):
-    """Classes by their texts, in the order of numbers, of given categories, or of the alphabet."""
+    """Classes by their texts, in the order of numbers, of categories, or of the alphabet."""
     if values.dtype.kind == "O":
         missing = np.array([_is_missing(value) for value in values], dtype=bool)
-        texts = np.array([str(value) for value in values[~missing]], dtype=object)
-        names, found = _unique_texts(texts)
+        names, found = _unique_texts([str(value) for value in values[~missing]])
+    elif values.dtype.kind in "US":
+        missing = np.zeros(len(values), dtype=bool)
+        names, found = _unique_texts(values.astype(str).tolist())
     else:
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
         if values.dtype.kind in "mM":
@@ -179,9 +182,15 @@ def _classes(values, categories):
 
 def _unique_texts(texts):
     """Distinct texts in order, and where each text is among them."""
-    names = sorted(set(texts))
+    names = sorted(sorted(set(texts)), key=_with_numbers)
     position = {name: k for k, name in enumerate(names)}
     return names, np.array([position[text] for text in texts], dtype=np.int64)
+
+
+def _with_numbers(text):
+    """A key that sorts "group 2" before "group 10"."""
+    parts = re.split(r"(\d{1,15})", text)  # texts and digits in turn
+    return [part if k % 2 == 0 else int(part) for k, part in enumerate(parts)]
 
 
 def _text_of(value):

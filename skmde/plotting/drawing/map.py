@@ -206,8 +206,7 @@ class Map:
         outside = self.view.outside
         if not outside.any():
             return
-        n = f"{outside.sum():,} of {len(outside):,}"
-        self.notes.append(f"{n} points outside the view")
+        self.notes.append(f"{outside.sum():,} of {len(outside):,} points outside the view")
         if self.X.shape[1] == 3:
             return
         from matplotlib.patheffects import withStroke
@@ -259,7 +258,8 @@ class Map:
         """Write texts beside items."""
         inside = ~self.view.outside[items]
         if not inside.all():
-            self.notes.append(f"{(~inside).sum():,} labels outside the view")
+            n_outside = int((~inside).sum())
+            self.notes.append(f"{n_outside:,} label{'s' * (n_outside > 1)} outside the view")
         texts = [one_line(text) for text, seen in zip(texts, inside, strict=True) if seen]
         few = len(self.X) <= _FEW  # then labels can avoid all points
         avoided = self.positions[~self.view.outside if few else items[inside]]

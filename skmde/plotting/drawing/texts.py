@@ -18,11 +18,15 @@ _GAP = 2.0  # points between a marker and its label
 
 
 def one_line(text, longest=LONGEST):
-    """A text without breaks and control characters, with an ellipsis where it is cut."""
-    start = str(text)[: 20 * longest]  # the rest cannot be seen
-    line = " ".join("".join(c if c.isprintable() else " " for c in start).split())
-    cut = len(line) > longest or len(start) < len(str(text))
-    return line[: longest - 1].rstrip() + "…" if cut else line
+    """A text without breaks and control characters, with an ellipsis for its middle if it is long.
+
+    Both ends are kept, as names that begin alike often end differently.
+    """
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+    if len(line) <= longest:
+        return line
+    n_last = longest // 3 + 1
+    return f"{line[: longest - n_last - 1].rstrip()}…{line[-n_last:].lstrip()}"
 
 
 def set_literal(artist, text):
