@@ -203,7 +203,7 @@ SHOWN = {
     "control": "a b [31m",
     "surrogate": "half pair",
     "html": "<script>alert('x')</…<b>bold</b>",
-    "accents": "Ångström, Ünïcödé, Ž…ůň, Ελλάδα",
+    "accents": "Ångström, Ünïcödé, Ž…kůň, Ελλάδα",
 }
 
 
