@@ -233,8 +233,8 @@ class EmbeddingDisplay:
         alpha : float, default=None
             Opacity of a marker; None suits the number of points.
         density : {"auto", True, False}, default="auto"
-            Whether two components are drawn as an image of the density of the points. "auto" means
-            for more than 20,000 points.
+            Whether one or two components are drawn as an image of the density of the points. "auto"
+            means for more than 20,000 points.
         view : {"robust", "all"}, default="robust"
             "robust" leaves a few points outside that are far from all others, which would shrink
             the rest; arrows with their numbers point to them.

@@ -63,6 +63,16 @@ def test_many_points_are_one_image(color_by):
     assert display.n_outside_ == 0
 
 
+def test_many_points_of_one_component_are_one_image_of_strips():
+    x = np.random.default_rng(0).standard_normal((30_000, 1))
+    display = EmbeddingDisplay.from_embedding(x, np.arange(30_000) % 3)
+    (image,) = display.points_
+    assert image.get_extent() == [*display.ax_.get_xlim(), *display.ax_.get_ylim()]
+    assert display.ax_.get_aspect() == "auto"
+    opaque = (image.get_array()[..., 3] > 0).any(axis=1)
+    assert np.flatnonzero(np.diff(opaque.astype(int)) == 1).size == 3  # one strip a class
+
+
 def test_points_in_space_are_sampled_when_there_are_very_many():
     X = np.random.default_rng(0).random((60_000, 3))
     display = EmbeddingDisplay.from_embedding(X)

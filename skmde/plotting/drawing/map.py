@@ -102,9 +102,9 @@ class Map:
             shown[np.random.default_rng(0).permutation(np.flatnonzero(shown))[_MOST_IN_SPACE:]] = 0
             self.notes.append(f"{_MOST_IN_SPACE:,} of {n_shown:,} points drawn")
         self.positions = self._strips() if m == 1 else self.X
-        if m == 2 and (n_shown > MOST_MARKERS if density == "auto" else density):
-            limits = self.view.low, self.view.high
-            self.points.append(draw_density(self.ax, self.X[shown], colors[shown], *limits))
+        if m < 3 and (n_shown > MOST_MARKERS if density == "auto" else density):
+            limits = np.transpose([self.ax.get_xlim(), self.ax.get_ylim()])
+            self.points.append(draw_density(self.ax, self.positions[shown], colors[shown], *limits))
             return
         self.marker_area = marker_size(max(n_shown, 1), self.ax) if size is None else size
         for group, zorder in ((shown & behind, 1.5), (shown & ~behind, 2)):
@@ -122,7 +122,7 @@ class Map:
         y = np.zeros(len(x))
         for row, items in enumerate(groups):
             y[items] = -row + _STRIP * _offsets(x[items], self.view)
-        self.ax.set_ylim(0.6 - len(groups), 0.6)
+        self.ax.set_ylim(0.4 - len(groups), 0.6)
         return np.stack([x, y], axis=1)
 
     def draw_edges(self, pairs, n_edges, worst):
