@@ -107,7 +107,8 @@ def check_problem(problem, other, unit):
         require(all(endless), "only one of them is without end")
         return "embedding"
     X, Z = one.X.double().numpy(), two.X.double().numpy() / unit
-    apart, size = np.abs(X - Z).max(), np.abs(X).max()
+    # if the items have met at a point, only rounding errors of the start are left
+    apart, size = np.abs(X - Z).max(), max(np.abs(X).max(), 1e-3 * problem.length_unit)
     require(apart <= 1e-4 * size, f"the unit matters: {apart:.3g} of {size:.3g} apart")
     return "embedding"
 

@@ -127,7 +127,11 @@ def units_of_weights(draw):
         one = _with(one, attractive_penalty=draw(st.sampled_from(ANY_PENALTY)))
     if one.estimator == "PreserveNeighbors":
         one = _with(one, **_two_penalties(draw))
-    return Relation(one, replace(one, weight_unit=2.0 ** draw(POWERS)))
+    power = draw(POWERS)
+    other = replace(one, weight_unit=2.0**power)
+    if abs(power) == 40:  # float64, since float32 has no room for products of such weights
+        return Relation(one, other, tolerance=1e-2, places=False)
+    return Relation(one, other)
 
 
 def _two_penalties(draw):

@@ -160,3 +160,11 @@ def test_judging_finds_wrong_labels_and_draws_a_picture(tmp_path):
     (area,) = re.findall(r"with an AUC of (\S+)", printed)
     assert float(area) > 0.95
     assert picture.read_bytes().startswith(PNG_SIGNATURE)
+
+
+def test_displays_example_draws_its_pictures(tmp_path):
+    printed = _run("plot_displays.py", "--folder", tmp_path, "--n-samples", "150")
+    assert printed.count("Picture: ") == 3
+    for name in ("maps", "compare", "diagrams"):
+        picture = tmp_path / f"displays_{name}.png"
+        assert picture.read_bytes().startswith(PNG_SIGNATURE)
