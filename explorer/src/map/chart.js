@@ -1,0 +1,129 @@
+// The only file that knows regl-scatterplot: coordinates, camera, selection and events of the map.
+
+import createScatterplot from "regl-scatterplot";
+
+const FIT_PADDING = 0.12;
+
+const pointSize = (n) => Math.max(1, Math.min(8, 22 / Math.log10(n + 10) ** 1.35 - 0.6));
+
+export const createChart = (canvas, x, y) => {
+  const n = x.length;
+  const plot = createScatterplot({
+    canvas,
+    pointSize: pointSize(n),
+    pointSizeSelected: 1,
+    pointOutlineWidth: 1,
+    opacity: n > 200000 ? 0.35 : n > 20000 ? 0.6 : 0.85,
+    opacityInactiveScale: 0.25,
+    lassoMinDist: 3,
+    // pressing Escape is for the page to handle
+    deselectOnEscape: false,
+    deselectOnDblClick: false,
+    actionKeyMap: { lasso: "shift", merge: "ctrl", remove: "alt" },
+    // a worker would have to copy one array a point
+    spatialIndexUseWorker: false,
+  });
+  let shown = null; // null: all
+  let coordinates = { x, y };
+  let spatialIndex;
+
+  const camera = () => plot.get("camera");
+  const size = () => [canvas.clientWidth, canvas.clientHeight];
+
+  const chart = {
+    plot,
+    on: (event, handler) => plot.subscribe(event, handler),
+
+    // `codes`: the index into `colors` of each point.
+    async paint(codes, colors) {
+      plot.set({ colorBy: "valueA", pointColor: colors });
+      await plot.draw(
+        { ...coordinates, valueA: codes },
+        { zDataType: "categorical", preventFilterReset: true, spatialIndex },
+      );
+      spatialIndex = plot.get("spatialIndex");
+    },
+    recolor(colors) {
+      plot.set({ pointColor: colors });
+    },
+    move(newX, newY) {
+      coordinates = { x: newX, y: newY };
+      spatialIndex = undefined;
+    },
+    get x() {
+      return coordinates.x;
+    },
+    get y() {
+      return coordinates.y;
+    },
+
+    // Screen position, in pixels of the canvas, of a place on the map; and back.
+    project(px, py) {
+      const [width, height] = size();
+      const view = camera().view;
+      const u = (view[0] * px + view[4] * py + view[12]) * (height / width);
+      const v = view[1] * px + view[5] * py + view[13];
+      return [(width * (u + 1)) / 2, (height * (1 - v)) / 2];
+    },
+    unproject(sx, sy) {
+      const [width, height] = size();
+      const view = camera().view;
+      const u = (((2 * sx) / width - 1) * width) / height;
+      const v = 1 - (2 * sy) / height;
+      return [(u - view[12]) / view[0], (v - view[13]) / view[5]];
+    },
+
+    pan(dx, dy) {
+      const height = size()[1];
+      camera().pan([(2 * dx) / height, (-2 * dy) / height]);
+      plot.redraw();
+    },
+    zoom(factor, sx = size()[0] / 2, sy = size()[1] / 2) {
+      const [width, height] = size();
+      camera().scale([factor, factor], [(2 * sx - width) / height, 1 - (2 * sy) / height]);
+      plot.redraw();
+    },
+    // Show a rectangle of the map.
+    fit([left, bottom, right, top], transition = false) {
+      const pad = (length) => Math.max(length * FIT_PADDING, 0.02);
+      const [w, h] = [right - left, top - bottom];
+      return plot.zoomToArea(
+        { x: left - pad(w) / 2, y: bottom - pad(h) / 2, width: w + pad(w), height: h + pad(h) },
+        { transition, transitionDuration: 250 },
+      );
+    },
+    boxOf(items) {
+      const box = [Infinity, Infinity, -Infinity, -Infinity];
+      for (const k of items) {
+        box[0] = Math.min(box[0], coordinates.x[k]);
+        box[1] = Math.min(box[1], coordinates.y[k]);
+        box[2] = Math.max(box[2], coordinates.x[k]);
+        box[3] = Math.max(box[3], coordinates.y[k]);
+      }
+      return box;
+    },
+    inView() {
+      const [left, top] = chart.unproject(0, 0);
+      const [right, bottom] = chart.unproject(...size());
+      const found = [];
+      for (let k = 0; k < n; k++) {
+        const inside =
+          coordinates.x[k] >= left && coordinates.x[k] <= right &&
+          coordinates.y[k] >= bottom && coordinates.y[k] <= top;
+        if (inside && chart.isShown(k)) found.push(k);
+      }
+      return found;
+    },
+
+    // `mask`: 1 for each point that is shown; null for all.
+    show(mask) {
+      shown = mask;
+      if (!mask) return plot.get("isPointsFiltered") ? plot.unfilter() : undefined;
+      const items = [];
+      for (let k = 0; k < n; k++) if (mask[k]) items.push(k);
+      return plot.filter(items);
+    },
+    isShown: (item) => !shown || shown[item] === 1,
+  };
+  return chart;
+};
