@@ -33,8 +33,18 @@ const start = async () => {
 
   const select = (items, options) => chart.plot.select(items, options);
   const home = () => {
-    const all = chart.boxOf(chart.x.keys());
-    return chart.fit(all, true);
+    byId("outside").hidden = true;
+    return chart.fit(chart.boxOf(chart.x.keys()), true);
+  };
+  // A few islands far away do not shrink the rest to a spot; a note says that they are there.
+  const firstView = () => {
+    const box = chart.mainBox();
+    chart.fit(box);
+    const outside = chart.x.filter(
+      (x, k) => x < box[0] || x > box[2] || chart.y[k] < box[1] || chart.y[k] > box[3],
+    ).length;
+    byId("outside").hidden = outside === 0;
+    byId("outside").firstElementChild.textContent = `${countOf(outside)} items lie outside.`;
   };
 
   const colorsOf = (theme) => {
@@ -103,6 +113,11 @@ const start = async () => {
     selection.render(coloring, colors);
   };
 
+  if (page.edges && page.edges.drawn < page.edges.total) {
+    byId("edges").hidden = false;
+    byId("edges").textContent = `${countOf(page.edges.drawn)} of ${countOf(page.edges.total)} edges are drawn.`;
+  }
+
   // Choices: of the colouring, and of two axes where there are more.
   const choose = byId("coloring");
   page.colorings.forEach((column, k) => choose.append(create("option", { value: k, textContent: column.name })));
@@ -131,6 +146,7 @@ const start = async () => {
   const found = byId("found");
   const find = () => {
     const items = search(field.value).filter(chart.isShown);
+    tooltip.hide();
     found.hidden = field.value.trim() === "";
     found.textContent = items.length > 0 ? `${countOf(items.length)} found; Enter zooms to them` : "Nothing found";
     select(items);
@@ -172,6 +188,7 @@ const start = async () => {
   const buttons = {
     lasso: actions.l,
     fit: home,
+    "show-outside": home,
     closer: () => chart.zoom(1.5),
     farther: () => chart.zoom(1 / 1.5),
     theme: theme.toggle,
@@ -204,7 +221,7 @@ const start = async () => {
 
   const { background, lasso } = THEMES[theme.current()];
   chart.plot.set({ backgroundColor: background, lassoColor: lasso, pointColorActive: lasso });
-  chart.fit(chart.boxOf(first.keys()));
+  firstView();
   await paint();
   drawEdges(theme.current());
   document.body.dataset.ready = "yes";

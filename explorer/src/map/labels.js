@@ -1,15 +1,48 @@
-// Names of the classes on the map, at their medians; those that would overlap larger ones wait until
-// the map is zoomed.
+// Names of the classes on the map, each in the middle of its largest part; those that would overlap
+// larger ones wait until the map is zoomed.
 
 import { byId, create } from "../dom.js";
 
 const MOST = 150;
-const SAMPLE = 2000;
+const SAMPLE = 1000;
 const MARGIN = 3;
 
-const middle = (values) => {
-  values.sort();
-  return values[values.length >> 1];
+const CELLS = 16; // of a class's box, each way
+
+const middle = (values) => Float32Array.from(values).sort()[values.length >> 1];
+
+// The points of the largest part of a class: cells of a grid that touch each other.
+const largestIsland = (xs, ys) => {
+  const cellOf = (values) => {
+    const [low, high] = values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
+    return values.map((v) => (high > low ? Math.min(CELLS - 1, Math.floor(((v - low) / (high - low)) * CELLS)) : 0));
+  };
+  const [columns, rows] = [cellOf(xs), cellOf(ys)];
+  const cells = new Map();
+  columns.forEach((column, k) => {
+    const cell = rows[k] * CELLS + column;
+    if (!cells.has(cell)) cells.set(cell, []);
+    cells.get(cell).push(k);
+  });
+  let best = [];
+  while (cells.size > 0) {
+    const island = [];
+    const waiting = [cells.keys().next().value];
+    while (waiting.length > 0) {
+      const cell = waiting.pop();
+      if (!cells.has(cell)) continue;
+      island.push(...cells.get(cell));
+      cells.delete(cell);
+      for (const up of [-1, 0, 1]) {
+        for (const across of [-1, 0, 1]) {
+          const column = (cell % CELLS) + across;
+          if (column >= 0 && column < CELLS) waiting.push(cell + up * CELLS + across);
+        }
+      }
+    }
+    if (island.length > best.length) best = island;
+  }
+  return best;
 };
 
 export const createLabels = (chart) => {
@@ -32,17 +65,20 @@ export const createLabels = (chart) => {
     }
   };
 
-  // Medians of the points that are shown, of at most SAMPLE points a class.
-  const medians = (column) => {
+  // Where each class's name goes, from at most SAMPLE of its points that are shown.
+  const places = (column) => {
     const strides = column.counts.map((count) => Math.max(1, Math.ceil(count / SAMPLE)));
-    const places = column.texts.map(() => [[], []]);
+    const samples = column.texts.map(() => [[], []]);
     const seen = new Uint32Array(column.texts.length);
     column.codes.forEach((code, k) => {
       if (!chart.isShown(k) || seen[code]++ % strides[code]) return;
-      places[code][0].push(chart.x[k]);
-      places[code][1].push(chart.y[k]);
+      samples[code][0].push(chart.x[k]);
+      samples[code][1].push(chart.y[k]);
     });
-    return places.map(([xs, ys]) => xs.length && [middle(Float32Array.from(xs)), middle(Float32Array.from(ys))]);
+    return samples.map(([xs, ys]) => {
+      const island = largestIsland(xs, ys);
+      return xs.length > 0 && [middle(island.map((k) => xs[k])), middle(island.map((k) => ys[k]))];
+    });
   };
 
   return {
@@ -52,7 +88,7 @@ export const createLabels = (chart) => {
       if (!column?.codes) return;
       // medians of a class for each item, as of identifiers, would name single points
       if (column.texts.length > column.codes.length / 2 && column.texts.length > 50) return;
-      const at = medians(column);
+      const at = places(column);
       const order = column.texts.map((_, code) => code).filter((code) => code !== column.missing && at[code]);
       order.sort((a, b) => column.counts[b] - column.counts[a]);
       for (const code of order.slice(0, MOST)) {

@@ -1,8 +1,18 @@
-// Search in the texts of items: each word must be in one of an item's columns; #12 is item 12.
+// Search in the texts of items. Each word has to begin a word of one of an item's columns, a number
+// has to be a number there, and #12 is item 12. Case, accents and punctuation do not matter.
 
 import { textOf } from "../data.js";
 
-const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+const plain = (text) => {
+  const letters = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  return ` ${letters.replace(/[^\p{L}\p{N}#]+/gu, " ")} `;
+};
+
+const sought = (word) => {
+  if (/^\d+$/.test(word)) return ` ${word} `;
+  // scripts such as Chinese have no spaces between words
+  return /^[\p{Script=Latin}\p{N}]+$/u.test(word) ? ` ${word}` : word;
+};
 
 // 1 for each item that has the word in some column.
 const itemsWith = (page, word, folded) => {
@@ -17,7 +27,7 @@ const itemsWith = (page, word, folded) => {
       const texts = column.texts ?? Array.from(column.numbers, (_, k) => textOf(column, k));
       folded.set(index, texts.map(plain));
     }
-    const hits = folded.get(index).map((text) => text.includes(word));
+    const hits = folded.get(index).map((text) => text.includes(sought(word)));
     for (let k = 0; k < page.n; k++) {
       if (hits[column.codes ? column.codes[k] : k]) found[k] = 1;
     }

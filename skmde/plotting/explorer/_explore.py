@@ -136,12 +136,14 @@ def _coordinates(embedding: Any) -> tuple[np.ndarray, list[str]]:
     if array.dtype.kind not in "buif" and array.dtype != object:
         raise ValueError(f"embedding has entries of type {array.dtype}; expected real numbers.")
     try:
-        X = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+        X = array.astype(np.float64) if array.shape else None
+    except (TypeError, ValueError):
+        X = None
+    if X is None:
         raise ValueError(
             "embedding is neither an array of numbers nor an estimator with an attribute "
             f"embedding_; a {type(embedding).__name__} was given."
-        ) from error
+        )
     if X.ndim != 2:
         raise ValueError(
             f"embedding has shape {X.shape}; expected (n_samples, n_components). One component "

@@ -86,7 +86,9 @@ def _as_array(values: Any) -> np.ndarray:
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         return np.asarray(values)
     if isinstance(values, np.ma.MaskedArray):
-        values = np.ma.filled(values.astype(object), None)
+        masked = np.ma.getmaskarray(values)
+        values = np.array(values.data, dtype=object)
+        values[masked] = None
     elif isinstance(values, list | tuple):
         objects = np.empty(len(values), dtype=object)
         for k, value in enumerate(values):
@@ -118,9 +120,7 @@ def _coded(array: np.ndarray, ranks: dict[str, int] | None) -> tuple[list[str], 
     first: dict[str, int] = {}
     codes = np.array([first.setdefault(_text_of(value), len(first)) for value in values])
     texts = list(first)
-    keys = [
-        _natural(text) if ranks is None else (text == MISSING, ranks.get(text, 0)) for text in texts
-    ]
+    keys = _keys(texts, ranks)
     order = sorted(range(len(texts)), key=keys.__getitem__)
     return [texts[code] for code in order], np.argsort(order)[codes[of_value]]
 
@@ -151,19 +151,28 @@ def _text_of(value: Any) -> str:
     elif isinstance(value, float | np.floating):
         if np.isnan(value):
             return MISSING
-        if float(value).is_integer() and abs(value) < 1e15:
+        if float(value).is_integer() and abs(float(value)) < 1e15:
             value = int(value)
     elif isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value):
         return MISSING
     return str(value) or EMPTY
 
 
-def _natural(text: str) -> tuple[Any, ...]:
-    """Key for sorting: digits as numbers, missing values last, without regard to case."""
+def _keys(texts: list[str], ranks: dict[str, int] | None) -> list[tuple[Any, ...]]:
+    """Return keys that sort by category, by number, or digits in texts as numbers."""
+    last = [text == MISSING for text in texts]
+    if ranks is not None:
+        return [(end, ranks.get(text, 0)) for end, text in zip(last, texts, strict=True)]
+    try:
+        return [(end, 0.0 if end else float(text)) for end, text in zip(last, texts, strict=True)]
+    except ValueError:
+        return [(end, *_natural(text)) for end, text in zip(last, texts, strict=True)]
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
     parts = re.split(r"([0-9]+)", text.casefold())
     # a number is compared by its length first, since texts may have more digits than int() takes
-    key = [
+    return [
         (len(part.lstrip("0")), part.lstrip("0")) if k % 2 else (0, part)
         for k, part in enumerate(parts)
     ]
-    return (text == MISSING, *key)

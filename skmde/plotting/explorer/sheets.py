@@ -125,9 +125,12 @@ def _to_bytes(array: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         return lambda part: part
     if array.dtype == bool:
         return lambda part: part.astype(np.uint8) * 255
-    finite = np.isfinite(array)
-    low = float(array.min(where=finite, initial=np.inf))
-    high = float(array.max(where=finite, initial=-np.inf))
+    if array.dtype.kind == "f":
+        finite = np.isfinite(array)
+        low = float(array.min(where=finite, initial=np.inf))
+        high = float(array.max(where=finite, initial=-np.inf))
+    else:
+        low, high = float(array.min()), float(array.max())
     if not low < high:
         return lambda part: np.zeros(part.shape, dtype=np.uint8)
 
