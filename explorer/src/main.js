@@ -224,7 +224,8 @@ const start = async () => {
   firstView();
   await paint();
   drawEdges(theme.current());
-  document.body.dataset.ready = "yes";
+  // milliseconds until the map was first drawn
+  document.body.dataset.ready = Math.round(performance.now());
   // For tests and for notebooks.
   window.explorer = { chart, page, selection };
 };

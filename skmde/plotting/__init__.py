@@ -3,12 +3,15 @@
 import importlib
 from typing import TYPE_CHECKING
 
-_MODULE_OF = {"explore": "skmde.plotting.explorer"}
+_MODULE_OF = {
+    "ExplorerPage": "skmde.plotting.explorer",
+    "explore": "skmde.plotting.explorer",
+}
 
-__all__ = ["explore"]
+__all__ = ["ExplorerPage", "explore"]
 
 if TYPE_CHECKING:
-    from skmde.plotting.explorer import explore as explore
+    from skmde.plotting.explorer import ExplorerPage as ExplorerPage, explore as explore
 else:
 
     def __getattr__(name):

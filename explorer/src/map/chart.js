@@ -2,7 +2,8 @@
 
 import createScatterplot from "regl-scatterplot";
 
-const FIT_PADDING = 0.12;
+const FIT_PADDING = 0.1;
+const TOOLS = 48; // pixels at the top of the map
 // Of the points, at each side, those that the first view may leave out.
 const FAR = 0.005;
 const MOST_SORTED = 50000;
@@ -87,12 +88,14 @@ export const createChart = (canvas, x, y) => {
       camera().scale([factor, factor], [(2 * sx - width) / height, 1 - (2 * sy) / height]);
       plot.redraw();
     },
-    // Show a rectangle of the map.
+    // Show a rectangle of the map, below the tools.
     fit([left, bottom, right, top], transition = false) {
       const pad = (length) => Math.max(length * FIT_PADDING, 0.02);
-      const [w, h] = [right - left, top - bottom];
+      const [width, height] = [right - left, top - bottom].map((length) => length + pad(length));
+      const all = size()[1];
+      const above = (height * TOOLS) / Math.max(all - TOOLS, TOOLS);
       return plot.zoomToArea(
-        { x: left - pad(w) / 2, y: bottom - pad(h) / 2, width: w + pad(w), height: h + pad(h) },
+        { x: (left + right - width) / 2, y: (bottom + top - height) / 2, width, height: height + above },
         { transition, transitionDuration: 250 },
       );
     },

@@ -55,6 +55,7 @@ export const listenToKeys = (canvas, chart, { goTo, current, select, actions }) 
   window.addEventListener("keydown", (event) => {
     const typing = event.target.matches?.("input:not([type=checkbox]):not([type=range]), select, textarea");
     const name = event.key === "Escape" ? "Escape" : typing ? "" : event.key;
+    if (document.querySelector("dialog[open]")) return;
     if (event.ctrlKey || event.metaKey || event.altKey || !actions[name]) return;
     event.preventDefault();
     actions[name]();

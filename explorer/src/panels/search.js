@@ -5,11 +5,12 @@ import { textOf } from "../data.js";
 
 const plain = (text) => {
   const letters = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  return ` ${letters.replace(/[^\p{L}\p{N}#]+/gu, " ")} `;
+  // a point within a number belongs to it
+  return ` ${letters.replace(/[^\p{L}\p{N}#.]+|\.(?!\p{N})/gu, " ")} `;
 };
 
 const sought = (word) => {
-  if (/^\d+$/.test(word)) return ` ${word} `;
+  if (/^[\d.]+$/.test(word)) return ` ${word} `;
   // scripts such as Chinese have no spaces between words
   return /^[\p{Script=Latin}\p{N}]+$/u.test(word) ? ` ${word}` : word;
 };
