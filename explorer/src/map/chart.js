@@ -7,9 +7,26 @@ const TOOLS = 48; // pixels at the top of the map
 // Of the points, at each side, those that the first view may leave out.
 const FAR = 0.005;
 const MOST_SORTED = 50000;
+const LONGEST_CLICK = 4; // pixels
 
 // 8 pixels for a few items, 5 for a thousand, 2.5 for MNIST, 1 for a million
 const pointSize = (n) => Math.max(1, Math.min(8, 11 - 1.75 * Math.log10(n)));
+
+// A drag that ends where it began, as a lasso does, is no click: the engine would select the item
+// there in place of those in the lasso.
+const suppressClicksOfDrags = (canvas) => {
+  let from = [0, 0];
+  let dragged = false;
+  const distance = (event) => Math.hypot(event.clientX - from[0], event.clientY - from[1]);
+  canvas.addEventListener("mousedown", (event) => {
+    from = [event.clientX, event.clientY];
+    dragged = false;
+  });
+  canvas.addEventListener("mousemove", (event) => {
+    if (event.buttons && distance(event) > LONGEST_CLICK) dragged = true;
+  });
+  canvas.addEventListener("click", (event) => dragged && event.stopImmediatePropagation(), true);
+};
 
 export const createChart = (canvas, x, y) => {
   const n = x.length;
@@ -28,6 +45,7 @@ export const createChart = (canvas, x, y) => {
     // a worker would have to copy one array a point
     spatialIndexUseWorker: false,
   });
+  suppressClicksOfDrags(canvas);
   let shown = null; // null: all
   let coordinates = { x, y };
   let spatialIndex;

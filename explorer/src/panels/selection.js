@@ -53,8 +53,9 @@ export const createSelection = (page, images, { onPoint, onGo }) => {
   const render = (column, colors) => {
     panel.hidden = items.length === 0;
     if (items.length === 0) return;
-    byId("selected-count").textContent =
-      `${countOf(items.length)} selected` + (items.length < page.n ? ` (${((100 * items.length) / page.n).toPrecision(2)}%)` : "");
+    const percent = (100 * items.length) / page.n;
+    const share = percent >= 0.1 && percent < 100 ? ` (${+percent.toPrecision(2)}%)` : "";
+    byId("selected-count").textContent = `${countOf(items.length)} selected${share}`;
     byId("selected-classes").replaceChildren(...(column?.codes ? classes(column, colors) : []));
     const list = byId("selected-items");
     list.replaceChildren();
