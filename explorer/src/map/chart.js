@@ -1,6 +1,6 @@
 // The only file that knows regl-scatterplot: coordinates, camera, selection and events of the map.
 
-import createScatterplot from "regl-scatterplot";
+import createScatterplot, { createRenderer } from "regl-scatterplot";
 
 const FIT_PADDING = 0.1;
 const TOOLS = 48; // pixels at the top of the map
@@ -30,7 +30,13 @@ const suppressClicksOfDrags = (canvas) => {
 
 export const createChart = (canvas, x, y) => {
   const n = x.length;
+  // by default the engine draws as many pixels as the window has
+  const renderer = createRenderer({ canvas: document.createElement("canvas") });
+  const resize = () => renderer.resize(canvas.clientWidth, canvas.clientHeight);
+  resize();
+  new ResizeObserver(resize).observe(canvas);
   const plot = createScatterplot({
+    renderer,
     canvas,
     pointSize: pointSize(n),
     pointSizeSelected: 1,
