@@ -99,6 +99,10 @@ const start = async () => {
   });
   const showSelection = (items) => {
     selection.set(items, coloring, colors);
+    // to the widget of a notebook, if the page is in one
+    if (window.parent !== window) {
+      window.parent.postMessage({ about: "skmde selection", items: selection.items }, "*");
+    }
     say(items.length > 0 ? `${countOf(items.length)} selected` : "Nothing selected");
   };
 

@@ -412,3 +412,37 @@ def test_a_notebook_shows_it_in_a_frame(browser, tmp_path):
     frame.locator("#selected-count").wait_for()
     assert frame.locator("#selected-count").inner_text().startswith("1 selected")
     page.close()
+
+
+def test_a_widget_learns_what_is_selected(browser):
+    widget = explore(GRID, labels=KINDS, hover=TEXTS, height=500).widget()
+    assert widget.selection == []
+    page = browser.new_page()
+    page.set_default_timeout(60_000)
+    page.goto("about:blank")
+    # the model of a notebook's front end, which hands on what the widget's script sets
+    page.evaluate(
+        """async ([script, state]) => {
+          const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+          const widget = (await import(url)).default;
+          window.sent = [];
+          const model = {
+            get: (name) => state[name],
+            set: (name, value) => { state[name] = value; },
+            save_changes: () => sent.push(structuredClone(state.selection)),
+          };
+          widget.render({ model, el: document.body });
+        }""",
+        [widget._esm, {"html": widget.html, "height": widget.height, "selection": []}],
+    )
+    frame = page.frame_locator("iframe")
+    frame.locator("body[data-ready]").wait_for()
+    frame.locator("#search").fill("birch")
+    page.wait_for_function("sent.length === 1")
+    frame.locator("#clear").click()
+    page.wait_for_function("sent.length === 2")
+    assert page.evaluate("sent") == [list(range(10, 20)), []]
+    page.evaluate("postMessage({ about: 'skmde selection', items: [1] }, '*')")
+    page.wait_for_timeout(200)
+    assert page.evaluate("sent.length") == 2
+    page.close()

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -202,6 +203,12 @@ def test_the_page_is_saved_and_shown(tmp_path):
     assert "height: 420px" in attributes["style"]
     assert "Näme" in page.html
     assert len(repr(page)) < 100
+
+
+def test_without_anywidget_a_widget_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    with pytest.raises(ImportError, match="pip install anywidget, or show the page itself"):
+        explore(X).widget()
 
 
 def test_the_same_input_gives_the_same_page():

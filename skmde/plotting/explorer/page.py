@@ -13,6 +13,7 @@ from typing import Any
 
 import skmde
 from skmde.plotting.explorer.packing import to_json
+from skmde.plotting.explorer.widget import make_widget
 
 _BUNDLE = resources.files("skmde.plotting.explorer") / "bundle"
 
@@ -43,6 +44,23 @@ class ExplorerPage:
             Where to write it, such as "digits.html". A file of that name is replaced.
         """
         Path(path).write_text(self.html, encoding="utf-8", newline="\n")
+
+    def widget(self) -> Any:
+        """Return the page as a notebook widget that knows what is selected.
+
+        Returns
+        -------
+        widget : anywidget.AnyWidget
+            Shows the page. ``widget.selection`` is the list of the indices selected in it, in
+            ascending order, and ``widget.observe(function, "selection")`` calls a function when
+            it changes.
+
+        Raises
+        ------
+        ImportError
+            If anywidget is not installed.
+        """
+        return make_widget(self.html, self.height)
 
     def _repr_html_(self) -> str:
         # The frame can neither read the notebook nor its cookies.
