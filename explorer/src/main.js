@@ -51,10 +51,19 @@ const start = async () => {
     if (!coloring) return [THEMES[theme].plain];
     return coloring.codes ? classColors(coloring, theme) : numberColors(theme);
   };
-  const applyTheme = (theme) => {
+  // The colours of selected items and of the one pointed at count where all items have one colour.
+  const setGround = (theme) => {
     const { background, lasso } = THEMES[theme];
+    chart.plot.set({
+      backgroundColor: background,
+      lassoColor: lasso,
+      pointColorActive: lasso,
+      pointColorHover: lasso,
+    });
+  };
+  const applyTheme = (theme) => {
     colors = colorsOf(theme);
-    chart.plot.set({ backgroundColor: background, lassoColor: lasso, pointColorActive: lasso });
+    setGround(theme);
     chart.recolor(colors);
     legend.render(coloring, colors);
     selection.render(coloring, colors);
@@ -125,7 +134,6 @@ const start = async () => {
   // Choices: of the colouring, and of two axes where there are more.
   const choose = byId("coloring");
   page.colorings.forEach((column, k) => choose.append(create("option", { value: k, textContent: column.name })));
-  byId("choice").hidden = page.colorings.length < 2;
   byId("colors").hidden = page.colorings.length === 0;
   choose.addEventListener("change", () => {
     coloring = page.colorings[choose.value];
@@ -223,8 +231,7 @@ const start = async () => {
     tooltip.place();
   });
 
-  const { background, lasso } = THEMES[theme.current()];
-  chart.plot.set({ backgroundColor: background, lassoColor: lasso, pointColorActive: lasso });
+  setGround(theme.current());
   firstView();
   await paint();
   drawEdges(theme.current());

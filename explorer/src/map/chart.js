@@ -3,6 +3,7 @@
 import createScatterplot, { createRenderer } from "regl-scatterplot";
 
 const FIT_PADDING = 0.1;
+const SMALLEST_VIEW = 0.1; // of the map, which has the length 2, so that single items keep company
 const TOOLS = 48; // pixels at the top of the map
 // Of the points, at each side, those that the first view may leave out.
 const FAR = 0.005;
@@ -114,7 +115,7 @@ export const createChart = (canvas, x, y) => {
     },
     // Show a rectangle of the map, below the tools.
     fit([left, bottom, right, top], transition = false) {
-      const pad = (length) => Math.max(length * FIT_PADDING, 0.02);
+      const pad = (length) => Math.max(length * FIT_PADDING, SMALLEST_VIEW - length);
       const [width, height] = [right - left, top - bottom].map((length) => length + pad(length));
       const all = size()[1];
       const above = (height * TOOLS) / Math.max(all - TOOLS, TOOLS);

@@ -6,6 +6,9 @@ import { byId, create } from "../dom.js";
 const MOST = 150;
 const SAMPLE = 1000;
 const MARGIN = 3;
+// Names of more classes than these are smaller, and farther from each other.
+const CROWD = 30;
+const CROWD_MARGIN = 14;
 
 const CELLS = 16; // of a class's box, each way
 
@@ -48,13 +51,14 @@ const largestIsland = (xs, ys) => {
 export const createLabels = (chart) => {
   const holder = byId("labels");
   let labels = [];
+  let margin = MARGIN;
 
   const place = () => {
     const [width, height] = [holder.clientWidth, holder.clientHeight];
     const taken = [];
     for (const label of labels) {
       const [x, y] = chart.project(label.x, label.y);
-      const [w, h] = [label.width / 2 + MARGIN, label.height / 2 + MARGIN];
+      const [w, h] = [label.width / 2 + margin, label.height / 2 + margin];
       const box = [x - w, y - h, x + w, y + h];
       const outside = box[2] < 0 || box[3] < 0 || box[0] > width || box[1] > height;
       const free = taken.every((o) => box[2] < o[0] || box[0] > o[2] || box[3] < o[1] || box[1] > o[3]);
@@ -88,6 +92,9 @@ export const createLabels = (chart) => {
       if (!column?.codes) return;
       // medians of a class for each item, as of identifiers, would name single points
       if (column.texts.length > column.codes.length / 2 && column.texts.length > 50) return;
+      const isCrowd = column.texts.length > CROWD;
+      margin = isCrowd ? CROWD_MARGIN : MARGIN;
+      holder.classList.toggle("crowd", isCrowd);
       const at = places(column);
       const order = column.texts.map((_, code) => code).filter((code) => code !== column.missing && at[code]);
       order.sort((a, b) => column.counts[b] - column.counts[a]);
