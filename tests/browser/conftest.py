@@ -51,7 +51,7 @@ def open_page(browser, tmp_path):
             ),
         )
 
-    def open_(explorer, **options):
+    def open_(explorer, before="", **options):
         file = tmp_path / f"page{len(contexts)}.html"
         explorer.save(file)
         context = browser.new_context(
@@ -60,6 +60,7 @@ def open_page(browser, tmp_path):
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(WAIT)
+        page.add_init_script(before)
         watch(page)
         page.goto(f"file://{file}")
         page.wait_for_selector("body[data-ready]")

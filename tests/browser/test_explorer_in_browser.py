@@ -1,9 +1,12 @@
 """What a user of `explore`'s page sees and does, in Chromium."""
 
+import base64
+import io
 import re
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from skmde.plotting import explore
 
@@ -293,6 +296,33 @@ def test_fingers_pan_zoom_select_and_draw_a_lasso(open_page):
     wait_for_selection(page, range(10, 30))
 
 
+# Graphics chips of some phones read textures of floats, but cannot draw into them.
+WITHOUT_FLOATS = """
+const missing = ["EXT_float_blend", "WEBGL_color_buffer_float"];
+const context = WebGLRenderingContext.prototype;
+const { getExtension, bindTexture, texImage2D, framebufferTexture2D } = context;
+const targets = new WeakSet();
+let bound = null;
+Object.assign(context, {
+  getExtension(name) {
+    return missing.includes(name) ? null : getExtension.call(this, name);
+  },
+  bindTexture(kind, texture) {
+    bound = texture;
+    bindTexture.call(this, kind, texture);
+  },
+  texImage2D(...all) {
+    if (all.length === 9 && all[7] === this.FLOAT && !all[8]) targets.add(bound);
+    else targets.delete(bound);
+    texImage2D.apply(this, all);
+  },
+  framebufferTexture2D(...all) {
+    if (!targets.has(all[3])) framebufferTexture2D.apply(this, all);
+  },
+});
+"""
+
+
 HOSTILE = [
     "<script>window.ran = 1</script>",
     "</script><script>window.ran = 1</script>",
@@ -387,6 +417,19 @@ def test_edges_are_drawn(open_page):
     page = open_page(explore(GRID, edges=edges))
     plain = open_page(explore(GRID))
     assert page.locator("#canvas").screenshot() != plain.locator("#canvas").screenshot()
+
+
+def test_a_phone_that_cannot_draw_floats_shows_the_same(open_page):
+    explorer = explore(GRID, labels=KINDS)
+    plain, poor = (_picture(open_page(explorer, before=before)) for before in ("", WITHOUT_FLOATS))
+    assert np.count_nonzero(plain) > 1000
+    np.testing.assert_allclose(poor, plain, atol=6)
+
+
+def _picture(page):
+    address = page.evaluate("document.getElementById('canvas').toDataURL()")
+    with Image.open(io.BytesIO(base64.b64decode(address.split(",")[1]))) as picture:
+        return np.asarray(picture, dtype=int)
 
 
 def test_far_islands_do_not_shrink_the_rest(open_page):

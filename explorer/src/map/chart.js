@@ -1,6 +1,6 @@
 // The only file that knows regl-scatterplot: coordinates, camera, selection and events of the map.
 
-import createScatterplot, { createRenderer } from "regl-scatterplot";
+import createScatterplot, { createRegl, createRenderer } from "regl-scatterplot";
 
 const FIT_PADDING = 0.1;
 const SMALLEST_VIEW = 0.1; // of the map, which has the length 2, so that single items keep company
@@ -29,10 +29,20 @@ const suppressClicksOfDrags = (canvas) => {
   canvas.addEventListener("click", (event) => dragged && event.stopImmediatePropagation(), true);
 };
 
+// The engine adds up colours as floats, which graphics chips of some phones cannot draw: bytes then
+// do nearly as well. By default it would draw as many pixels as the window has.
+const rendererFor = (canvas) => {
+  const regl = createRegl(canvas);
+  if (!regl.hasExtension("EXT_float_blend") || !regl.hasExtension("WEBGL_color_buffer_float")) {
+    const { framebuffer } = regl;
+    regl.framebuffer = (options) => framebuffer({ ...options, colorType: "uint8" });
+  }
+  return createRenderer({ regl, canvas });
+};
+
 export const createChart = (canvas, x, y) => {
   const n = x.length;
-  // by default the engine draws as many pixels as the window has
-  const renderer = createRenderer({ canvas: document.createElement("canvas") });
+  const renderer = rendererFor(document.createElement("canvas"));
   const resize = () => renderer.resize(canvas.clientWidth, canvas.clientHeight);
   resize();
   new ResizeObserver(resize).observe(canvas);
