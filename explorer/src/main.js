@@ -115,7 +115,13 @@ const start = async () => {
     say(items.length > 0 ? `${countOf(items.length)} selected` : "Nothing selected");
   };
 
-  const paint = async () => {
+  // One after the other: the engine refuses to draw while it draws.
+  let painting = Promise.resolve();
+  const paint = () => {
+    painting = painting.then(paintNow);
+    return painting;
+  };
+  const paintNow = async () => {
     colors = colorsOf(theme.current());
     const codes = !coloring
       ? new Uint8Array(page.n)
@@ -193,6 +199,8 @@ const start = async () => {
     "/": () => field.focus(),
     "?": () => byId("help").showModal(),
     Escape: () => {
+      field.value = "";
+      found.hidden = true;
       select([]);
       tooltip.hide();
     },

@@ -142,6 +142,10 @@ def test_search_finds(trees, query, found):
         arg=f"{len(found)} found" if len(found) else "Nothing found",
     )
     wait_for_selection(trees, found)
+    trees.keyboard.press("Escape")
+    wait_for_selection(trees, [])
+    assert trees.locator("#search").input_value() == ""
+    assert trees.locator("#found").is_hidden()
 
 
 def test_enter_zooms_to_what_search_found(trees):
@@ -181,6 +185,26 @@ def test_the_legend_of_numbers_filters_a_range(trees):
     trees.select_option("#coloring", label="label")
     trees.wait_for_selector("#legend input[type=checkbox]")
     assert trees.locator("#shown span").inner_text() == "1 of 40 shown."
+
+
+def test_colourings_change_faster_than_they_are_drawn_and_keep_the_selection(trees):
+    trees.fill("#search", "birch")
+    wait_for_selection(trees, range(10, 20))
+    trees.evaluate(
+        """() => {
+          const choice = document.getElementById("coloring");
+          for (const index of [1, 0, 1, 0, 1]) {
+            choice.selectedIndex = index;
+            choice.dispatchEvent(new Event("change"));
+          }
+        }"""
+    )
+    trees.wait_for_selector("#legend .bar")
+    trees.wait_for_timeout(500)
+    assert trees.locator("#legend .bar").count() == 1
+    wait_for_selection(trees, range(10, 20))
+    selected = trees.evaluate("explorer.chart.plot.get('selectedPoints')")
+    assert sorted(selected) == list(range(10, 20))
 
 
 def test_class_names_are_on_the_map_near_their_items(trees):
