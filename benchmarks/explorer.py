@@ -11,6 +11,7 @@ software, on the processor that everything else runs on.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -144,7 +145,15 @@ def main() -> None:
         ["page", "MB", "made in s", "first picture s", "frames/s"],
     )
     print(f"drawn by {renderer}")
-    common.save(args.output, {"browser": version, "renderer": renderer, "pages": rows})
+    common.save(
+        args.output,
+        {
+            "browser": version,
+            "renderer": renderer,
+            "load_average": os.getloadavg()[0],
+            "pages": rows,
+        },
+    )
 
 
 if __name__ == "__main__":
