@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV ?= .venv
 INTEGRATIONS ?= .venv-integrations
 MIGRATION ?= .venv-migration
+BROWSER ?= .venv-browser
 PYTEST_ARGS ?=
 PYTEST_WORKERS ?= 2
 FUZZ_SECONDS ?= 600
@@ -19,7 +20,8 @@ PIP_INTEGRATIONS := $(INTEGRATIONS)/bin/python -m pip --disable-pip-version-chec
 PIP_MIGRATION := $(MIGRATION)/bin/python -m pip --disable-pip-version-check install --quiet \
   --constraint constraints.txt
 
-.PHONY: help demo test test-slow test-integrations test-migration fuzz soak lint typecheck format doc wheel clean
+.PHONY: help demo test test-slow test-integrations test-migration test-browser fuzz soak lint \
+  typecheck format explorer doc wheel clean
 .DELETE_ON_ERROR:
 # Two installs into one environment at a time would break it.
 .NOTPARALLEL:
@@ -31,11 +33,13 @@ help:
 	@echo "make test-slow  run the tests that are too slow for each run"
 	@echo "make test-integrations  run BERTopic, scanpy and others with skmde in them"
 	@echo "make test-migration  run the tests of PyMDE and scikit-learn with skmde in their place"
+	@echo "make test-browser  open the pages of skmde.plotting.explore in Chromium"
 	@echo "make fuzz   try random problems for ten minutes (FUZZ_SECONDS=...)"
 	@echo "make soak   2,000 fits and 200,000 transforms in a process whose memory may not grow"
 	@echo "make lint   run ruff, mypy and import-linter only"
 	@echo "make typecheck  run mypy on the package, and on a user's code, strictly"
 	@echo "make format rewrite the sources in the project's style"
+	@echo "make explorer  bundle the page of skmde.plotting.explore anew, which needs node"
 	@echo "make doc    build the HTML documentation into doc/_build"
 	@echo "make wheel  build the wheel into dist"
 	@echo "make clean  remove the virtual environment and everything built"
@@ -59,6 +63,10 @@ test-migration: $(MIGRATION)/.installed
 	$(MIGRATION)/bin/python -m pytest --config-file tests/migration/pytest.ini $(PYTEST_ARGS) \
 	  tests/migration sklearn.manifold.tests pymde
 
+test-browser: $(BROWSER)/.installed
+	PYTHONPATH=. $(BROWSER)/bin/python -m pytest --config-file tests/browser/pytest.ini \
+	  $(PYTEST_ARGS) tests/browser
+
 fuzz: $(VENV)/.installed-test
 	$(BIN)/python tests/fuzz.py --seconds $(FUZZ_SECONDS)
 
@@ -78,6 +86,10 @@ format: $(VENV)/.installed-test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+explorer:
+	npm --prefix explorer ci --no-audit --no-fund
+	npm --prefix explorer run build
+
 doc: $(VENV)/.installed-doc
 	$(BIN)/sphinx-build -W --keep-going -b html doc doc/_build/html
 
@@ -85,7 +97,8 @@ wheel: $(VENV)/.installed-torch
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) $(INTEGRATIONS) $(MIGRATION) build dist doc/_build doc/generated skmde.egg-info
+	rm -rf $(VENV) $(INTEGRATIONS) $(MIGRATION) $(BROWSER) explorer/node_modules \
+	  build dist doc/_build doc/generated skmde.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:
@@ -133,4 +146,11 @@ $(MIGRATION)/.installed: pyproject.toml constraints.txt tests/migration/requirem
 	$(PIP_MIGRATION) torch setuptools
 	$(PIP_MIGRATION) --no-build-isolation --editable . --requirement tests/migration/requirements.txt
 	$(PIP_MIGRATION) --no-deps pymde==0.3.0
+	@touch $@
+
+# skmde itself comes from PYTHONPATH: explore needs neither torch nor numba.
+$(BROWSER)/.installed: tests/browser/requirements.txt | $(VENV)/.created
+	$(VENV)/bin/python -m venv $(BROWSER)
+	$(BROWSER)/bin/python -m pip --disable-pip-version-check install --quiet \
+	  --requirement tests/browser/requirements.txt
 	@touch $@

@@ -145,6 +145,14 @@ def test_quadratic_example_draws_a_picture(tmp_path):
     assert picture.read_bytes().startswith(PNG_SIGNATURE)
 
 
+def test_explore_example_writes_a_page(tmp_path):
+    page = tmp_path / "digits.html"
+    printed = _run("plot_explore.py", "--output", page)
+    (n_pairs,) = re.findall(r"1797 digits, (\d+) pairs of neighbours with different", printed)
+    assert 0 < int(n_pairs) < 60
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
 def test_grid_search_example_draws_a_picture(tmp_path):
     picture = tmp_path / "grid_search.png"
     few = ["--n-samples", "150", "--n-draws", "3", "--n-jobs", "1"]
