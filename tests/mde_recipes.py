@@ -108,7 +108,7 @@ def check_problem(problem, other, unit):
         return "embedding"
     X, Z = one.X.double().numpy(), two.X.double().numpy() / unit
     # if the items have met at a point, only rounding errors of the start are left
-    apart, size = np.abs(X - Z).max(), max(np.abs(X).max(), 1e-3 * problem.length_unit)
+    apart, size = np.abs(X - Z).max(), max(np.abs(X).max(), 1e-2 * problem.length_unit)
     require(apart <= 1e-4 * size, f"the unit matters: {apart:.3g} of {size:.3g} apart")
     return "embedding"
 

@@ -246,6 +246,8 @@ def place_by_distances(
         w = np.where(np.isfinite(deviations), w, 0.0)
         most = w.max(axis=1)
         there = np.flatnonzero(most > 0.0)
+        if not len(there):
+            return
         w = w[there] / most[there, None]
         rows = begin + there
         # numpy's error state is local to a thread

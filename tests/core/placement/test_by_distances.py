@@ -287,3 +287,12 @@ def test_input_that_makes_no_sense_is_refused(change, message):
     given = {"anchor_embedding": np.eye(2), "deviations": [[1.0, 2.0]], "loss": "squared"}
     with pytest.raises(ValueError, match=message):
         place_by_distances(**{**given, **change})
+
+
+@pytest.mark.parametrize("m", [1, 2, 4])
+@pytest.mark.parametrize("loss", EVERY_LOSS, ids=label)
+def test_items_without_a_pair_are_at_the_centre(loss, m):
+    anchors = np.random.default_rng(0).normal(size=(5, m))
+    for q in (0, 3):
+        X = place_by_distances(anchors, np.full((q, 5), np.nan), loss)
+        np.testing.assert_allclose(X, np.tile(anchors.mean(axis=0), (q, 1)))
