@@ -14,12 +14,12 @@ import argparse
 import time
 from pathlib import Path
 
-import numpy as np
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 from sklearn.manifold import TSNE, trustworthiness
 
 from skmde import PreserveNeighbors
+from skmde.plotting import EmbeddingDisplay
 
 N_NEIGHBORS = 15  # of trustworthiness
 
@@ -31,16 +31,12 @@ def timed_fit(estimator, X):
 
 
 def draw(panels, digits, path):
-    """Write one scatter plot a panel, each digit's number at the median of its points."""
+    """Write one map a panel, each digit's number where its points are densest."""
     figure = Figure(figsize=(12, 6), layout="constrained")
     axes = figure.subplots(1, len(panels))
     for ax, (title, embedding) in zip(axes, panels, strict=True):
-        ax.scatter(*embedding.T, c=digits, cmap="tab10", s=6, linewidths=0)
-        for digit in range(10):
-            x, y = np.median(embedding[digits == digit], axis=0)
-            ax.text(x, y, digit, ha="center", va="center", fontsize=16, fontweight="bold")
-        ax.set(title=title, xticks=[], yticks=[])
-        ax.set_aspect("equal", adjustable="datalim")
+        EmbeddingDisplay.from_embedding(embedding, digits, labels="map", ax=ax)
+        ax.set_title(title)
     figure.savefig(path, dpi=120)
 
 

@@ -28,6 +28,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from skmde import Huber, Log1p, PreserveNeighbors, Quadratic
+from skmde.plotting import EmbeddingDisplay
 
 PENALTIES = {
     "Log1p(1)": Log1p(1.0),
@@ -114,9 +115,8 @@ def draw(scores, draws, maps, y, path):
     figure.colorbar(points, ax=cloud)
 
     for ax, (title, embedding) in zip(below, maps, strict=True):
-        ax.scatter(*embedding.T, c=y, cmap="tab10", s=7, linewidths=0)
-        ax.set(title=title, xticks=[], yticks=[])
-        ax.set_aspect("equal", adjustable="datalim")
+        EmbeddingDisplay.from_embedding(embedding, y, labels="map", ax=ax)
+        ax.set_title(title)
     figure.savefig(path, dpi=90)
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from skmde import QuadraticMDE
+from skmde.plotting import EmbeddingDisplay
 
 COLOURS = "viridis"
 METHODS = {  # parameters, and L
@@ -81,15 +82,6 @@ def draw_roll(ax, roll, style):
     ax.set_title(f"{len(roll.X)} samples of a strip,\nrolled up", fontsize=11)
 
 
-def draw_embedding(ax, embedding, along, title, style):
-    ax.scatter(*embedding.T, c=along, s=9 if len(along) > FEW else 16, **style)
-    ax.set_title(title, fontsize=11)
-    ax.set(xticks=[], yticks=[])
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.spines[:].set_color("0.85")
-    ax.margins(0.08)
-
-
 def main():
     parser = argparse.ArgumentParser(description="Draw one strip by many spectral methods.")
     parser.add_argument("--output", type=Path, default=Path("quadratic.png"), help="picture")
@@ -103,7 +95,9 @@ def main():
     for place, (weights, estimator, along) in enumerate(embeddings(roll), start=2):
         ax = figure.add_subplot(2, 4, place)
         title = f'weights="{weights}"\n{METHODS[weights][1]}'
-        draw_embedding(ax, estimator.embedding_, along, title, style)
+        options = {"color_as": "number", "cmap": COLOURS, "labels": "none"}
+        EmbeddingDisplay.from_estimator(estimator, along, ax=ax, **options)
+        ax.set_title(title, fontsize=11)
         values = " ".join(f"{value:.4g}" for value in estimator.eigenvalues_)
         print(f"{weights:22} eigenvalues {values}, distortion {estimator.distortion_:.4g}")
     figure.savefig(args.output, dpi=90)

@@ -23,6 +23,7 @@ from sklearn.datasets import load_digits, make_swiss_roll
 
 from skmde import Log1p, PreserveNeighbors
 from skmde.metrics import neighborhood_recall
+from skmde.plotting import EmbeddingDisplay
 from skmde.preprocessing import nearest_neighbors
 
 WEIGHTS = (0.005, 0.1, 1.0)
@@ -56,12 +57,10 @@ def draw(rows, path):
     """One row of panels for each data set."""
     figure = Figure(figsize=(4 * len(WEIGHTS), 4 * len(rows)), layout="constrained")
     axes = figure.subplots(len(rows), len(WEIGHTS))
-    for line, (colors, cmap, panels) in zip(axes, rows, strict=True):
+    for line, (color_by, panels) in zip(axes, rows, strict=True):
         for ax, (title, Y) in zip(line, panels, strict=True):
-            ax.scatter(*Y.T, c=colors, cmap=cmap, s=4, linewidths=0)
-            ax.set(xticks=[], yticks=[])
+            EmbeddingDisplay.from_embedding(Y, color_by, labels="none", ax=ax)
             ax.set_title(title, fontsize=10)
-            ax.set_aspect("equal", adjustable="datalim")
     figure.savefig(path, dpi=80)
 
 
@@ -74,10 +73,7 @@ def main():
     X, digits = load_digits(return_X_y=True)
     sheet, along = sheet_with_hole()
     rows = []
-    for name, data, colors, cmap in (
-        ("digits", X, digits, "tab10"),
-        ("sheet with a hole", sheet, along, "viridis"),
-    ):
+    for name, data, color_by in (("digits", X, digits), ("sheet with a hole", sheet, along)):
         sources = np.arange(0, len(data), len(data) // 100)
         paths = lengths_of_paths(data, sources)
         panels = []
@@ -93,7 +89,7 @@ def main():
             print(f"{shown}{'' if weight else ' (default)'}: {figures}")
             if weight:
                 panels.append((f"{shown}\n{figures}", Y))
-        rows.append((colors, cmap, panels))
+        rows.append((color_by, panels))
     draw(rows, args.output)
     print(f"Picture: {args.output}")
 

@@ -64,6 +64,7 @@ _SUBMODULES = (
     "metrics",
     "penalties",
     "persistence",
+    "plotting",
     "preprocessing",
 )
 
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
         metrics as metrics,
         penalties as penalties,
         persistence as persistence,
+        plotting as plotting,
         preprocessing as preprocessing,
     )
     from skmde._utils.show_versions import show_versions as show_versions

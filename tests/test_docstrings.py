@@ -19,7 +19,7 @@ CHECKS = get_validation_checks(set(CONFIG["checks"]))
 
 def _public_objects():
     """(dotted name, object) of every public function and class of skmde's own."""
-    modules = [skmde.metrics, skmde.preprocessing]
+    modules = [skmde.metrics, skmde.plotting, skmde.preprocessing]
     public = [(name, getattr(skmde, name)) for name in skmde._MODULE_OF]
     public += [(name, getattr(module, name)) for module in modules for name in module.__all__]
     return {

@@ -152,3 +152,11 @@ def test_grid_search_example_draws_a_picture(tmp_path):
     score, accuracy = map(float, re.findall(r"best (?:score|accuracy) (\S+):", printed))
     assert 0.1 < score < 1 and 0.5 < accuracy <= 1
     assert picture.read_bytes().startswith(PNG_SIGNATURE)
+
+
+def test_displays_example_draws_its_pictures(tmp_path):
+    printed = _run("plot_displays.py", "--folder", tmp_path, "--n-samples", "150")
+    assert printed.count("Picture: ") == 3
+    for name in ("maps", "compare", "diagrams"):
+        picture = tmp_path / f"displays_{name}.png"
+        assert picture.read_bytes().startswith(PNG_SIGNATURE)

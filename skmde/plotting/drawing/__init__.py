@@ -1,0 +1,1 @@
+"""Parts that the displays share: axes and themes, colours, views, points, texts."""
