@@ -5,6 +5,7 @@ it; ``plot`` draws it again, on other axes or in another way. All take ``ax``, a
 drew in ``ax_`` and ``figure_``. matplotlib comes with ``pip install "skmde[plot]"``.
 """
 
+from skmde.plotting.animation import EmbeddingAnimation, animate
 from skmde.plotting.compare import CompareEmbeddingsDisplay
 from skmde.plotting.convergence import ConvergenceDisplay
 from skmde.plotting.distortion import DistortionDisplay
@@ -16,7 +17,9 @@ __all__ = [
     "CompareEmbeddingsDisplay",
     "ConvergenceDisplay",
     "DistortionDisplay",
+    "EmbeddingAnimation",
     "EmbeddingDisplay",
     "PenaltyDisplay",
     "ShepardDisplay",
+    "animate",
 ]
