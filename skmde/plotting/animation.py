@@ -75,10 +75,14 @@ def animate(
         Number of pictures a second.
     title : str, default=None
         Text before the number of the iteration.
-    color_as, color_name, theme : str
+    color_as : {"auto", "class", "number"}, default="auto"
         As for :class:`EmbeddingDisplay`.
+    color_name : str, default=None
+        Title of the legend or of the colour bar.
     ax : matplotlib Axes, default=None
         Where to draw. None makes a new figure, which pyplot does not show.
+    theme : {"auto", "light", "dark"}, default="auto"
+        Colours of the page. "auto" follows the background of the figure.
     labels : {"legend", "none"}, default="legend"
         Whether something explains the colours.
     view : {"robust", "all"}, default="robust"
@@ -153,7 +157,15 @@ class EmbeddingAnimation:
         Number of iterations before each.
     coloring : Classes, Numbers or None
         What the points are coloured by.
-    color_name, title, seconds, frames_per_second, ax, theme, labels, view
+    color_name, title : str or None
+        As for :func:`animate`.
+    seconds : float
+        As for :func:`animate`.
+    frames_per_second : int
+        As for :func:`animate`.
+    ax : matplotlib Axes or None
+        As for :func:`animate`.
+    theme, labels, view : str
         As for :func:`animate`.
     options : dict
         How the points are drawn.
@@ -198,7 +210,7 @@ class EmbeddingAnimation:
         self.frames, self.iterations, self.title = frames, iterations, title
         self.frames_per_second = frames_per_second
         self.n_pictures = max(2, round(seconds * frames_per_second))
-        self._coloring, self._options = coloring, dict(options)
+        self._coloring, self._options, self._labels = coloring, dict(options), labels
         self._options["size"] = self._options.pop("marker_size")
         self._view = _common_view(frames, view)
         n_classes, most = len(getattr(coloring, "names", [None])), self._options["max_classes"]
@@ -237,6 +249,8 @@ class EmbeddingAnimation:
             artist.remove()
         drawn = Map(X, self.ax_, self._theme.name, self._view)
         drawn.draw_points(self._coloring, **self._options)
+        if X.shape[1] == 1 and drawn.entries:  # the names of strips are ticks, which are new
+            drawn.explain_colors(self._labels, None)
         self._points = drawn.points
         self._write_title(index + int(part == 1.0))
         return self._points

@@ -14,6 +14,7 @@ from skmde.plotting import animate
 START = np.random.default_rng(0).normal(size=(30, 2))
 END = 2.0 * START + 1.0
 FILM = [START, (START + END) / 2, END]
+pytestmark = pytest.mark.filterwarnings("ignore:The solve ended:UserWarning")
 FAST = {"seconds": 0.5, "frames_per_second": 10}
 
 
@@ -86,7 +87,10 @@ def test_one_and_three_components(n_components):
     film = animate(frames, np.arange(20) % 2, **FAST)
     for picture in range(5):
         film.draw(picture)
+        if n_components == 1:
+            assert [text.get_text() for text in film.ax_.get_yticklabels()] == ["0", "1"]
     film.figure_.canvas.draw()
+    assert len(film.figure_.axes) == 1
 
 
 def test_a_gif_has_all_pictures_and_they_differ(tmp_path):

@@ -30,6 +30,7 @@ CASES = {
     "soft": (AnchoredMDE(attractive_penalty="huber", anchor_weight=3.0), PLACES),
     "anchored distances": (AnchoredMDE(loss="squared"), PLACES),
 }
+pytestmark = pytest.mark.filterwarnings("ignore:The solve ended:UserWarning")
 CASE = pytest.mark.parametrize("name", CASES)
 
 
