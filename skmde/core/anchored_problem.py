@@ -93,6 +93,8 @@ class AnchoredSolution(NamedTuple):
         Whether the tolerance was reached; true for an exact solution.
     reason : str
         What stopped the solve, as a sentence.
+    snapshots : sequence of tuple of (int, ndarray of shape (n_items, m))
+        Iteration and iterate of each snapshot; empty for an exact solution.
     """
 
     X: np.ndarray
@@ -103,6 +105,7 @@ class AnchoredSolution(NamedTuple):
     history: dict[str, np.ndarray]
     converged: bool
     reason: str
+    snapshots: Sequence[tuple[int, np.ndarray]] = ()
 
 
 class _Variables(NamedTuple):
@@ -306,6 +309,7 @@ class AnchoredProblem:
         if not (variables.is_moderate and resolves_units(groups.shortest if groups else 1.0)):
             dtype = np.float64
         if self._is_linear:
+            smooth = LBFGS(**{**settings, "snapshot_every": None})
             for threshold in (float(part * variables.size) for part in _HUBER_THRESHOLDS):
                 # Beyond the threshold, the Huber penalty is about 2 * threshold times the linear
                 # penalty. The pulls are scaled by the same factor.
@@ -313,8 +317,8 @@ class AnchoredProblem:
                 pull = 2 * threshold
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)  # only a start
-                    X, *_ = self._run(variables, smoothed, X, dtype, LBFGS(**settings), pull)
-        X, result, history = self._run(
+                    X, *_ = self._run(variables, smoothed, X, dtype, smooth, pull)
+        X, result, history, snapshots = self._run(
             variables,
             self.functions,
             X,
@@ -325,7 +329,7 @@ class AnchoredProblem:
         )
         value, gradient = self._evaluate(X)
         found = X, value, gradient, result.n_iter, history
-        return self._solution(*found, result.converged, result.reason)
+        return self._solution(*found, result.converged, result.reason, snapshots)
 
     def _run(
         self,
@@ -337,8 +341,8 @@ class AnchoredProblem:
         pull: float = 1.0,
         callbacks: Sequence[Callback] = (),
         verbose: int = 0,
-    ) -> tuple[np.ndarray, SolveResult, dict[str, np.ndarray]]:
-        """Coordinates of all items, result and history of one L-BFGS solve."""
+    ) -> tuple[np.ndarray, SolveResult, dict[str, np.ndarray], list[tuple[int, np.ndarray]]]:
+        """Coordinates of all items, result, history and snapshots of one L-BFGS solve."""
         frame, factor = variables.frame, variables.factor
         inside = np.empty((self._n_all, start.shape[1]))
         inside[: len(start)] = frame.inside(start)
@@ -410,7 +414,11 @@ class AnchoredProblem:
         history = result.history.as_arrays()
         history["value"] *= values
         history["residual_norm"] *= norms
-        return outside(result.X), result, history
+        snapshots = [
+            (number, seen(torch.from_numpy(Z).to(self._device)).numpy())
+            for number, Z in result.history.snapshots
+        ]
+        return outside(result.X), result, history, snapshots
 
     def _scale(self, average: Total) -> Scale:
         """Unit of the average distortion; pulls do not count."""
@@ -447,13 +455,14 @@ class AnchoredProblem:
         history: dict[str, np.ndarray],
         converged: bool,
         reason: str,
+        snapshots: Sequence[tuple[int, np.ndarray]] = (),
     ) -> AnchoredSolution:
         """The solution for the items, without the targets of pulls."""
         own = gradient[: self.n_items].copy()
         if self._anchor_weight is not None:
             own[self.anchors] += gradient[self._fixed]  # cancels the gradient of the pull
         norm = self._residual_norm(gradient)
-        numbers = value, own, norm, n_iter, history, converged, reason
+        numbers = value, own, norm, n_iter, history, converged, reason, snapshots
         return AnchoredSolution(X[: self.n_items], *numbers)
 
     @property

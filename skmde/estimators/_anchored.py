@@ -16,10 +16,10 @@ from skmde._utils.threads import count_threads
 from skmde._utils.warn import warn
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.estimators.base.atomic import stage
-from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
+from skmde.estimators.base.snapshots import SnapshotsMixin
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -42,7 +42,7 @@ from skmde.functions.repulsive import check_repulsive
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 
-class AnchoredMDE(GrowingMixin, BaseEmbedding):
+class AnchoredMDE(GrowingMixin, SnapshotsMixin):
     r"""Minimum-distortion embedding in which some samples have given coordinates.
 
     Samples with given coordinates are the anchors; all others are free samples. The coordinates of
@@ -129,6 +129,10 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         Functions called after every iteration of an iterative solve with a state that has the
         attributes `iteration`, `X`, `value` and `residual_norm`, in units of the coordinates. The
         solver stops if one of them returns True.
+    snapshot_every : int, default=None
+        Keep a copy of the embedding after every so many iterations, as for
+        :func:`skmde.plotting.animate`; see ``snapshots_``. Each takes the memory of the embedding,
+        and twice that during `fit`. None keeps none.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -173,6 +177,12 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration of
         L-BFGS. The first entry is the starting point. For an exact solution, the solution is the
         only entry.
+    snapshots_ : ndarray of shape (n_snapshots, n_samples, n_components) or None
+        The starting point, the embedding after every `snapshot_every` iterations and, last,
+        ``embedding_``, in the same units. An exact solution is the only one.
+        None without `snapshot_every`, and after `compact`.
+    snapshot_iterations_ : ndarray of int of shape (n_snapshots,) or None
+        Number of iterations before each snapshot.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -239,6 +249,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         "n_jobs": [Integral, None],
         "device": [str, torch.device, None],
         "callbacks": ["array-like", None],
+        "snapshot_every": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
     }
 
@@ -267,6 +278,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         n_jobs: int | None = None,
         device: Device = None,
         callbacks: Callbacks | None = None,
+        snapshot_every: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -290,6 +302,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         self.n_jobs = n_jobs
         self.device = device
         self.callbacks = callbacks
+        self.snapshot_every = snapshot_every
         self.verbose = verbose
 
     def __sklearn_tags__(self):
@@ -457,6 +470,7 @@ class AnchoredMDE(GrowingMixin, BaseEmbedding):
         self.n_iter_, self.history_ = max(1, solution.n_iter), solution.history
         self.converged_, self.stop_reason_ = solution.converged, solution.reason
         self._solved_repulsion = tuple(source.repulsion().values()) or None
+        self._keep_snapshots(solution.snapshots)
         source.choose_items(problem, solution.X, random_state, rng)
         source.drop_training_state()
         self._pairs = source

@@ -23,11 +23,11 @@ from skmde.core.precision import has_moderate_weights, is_far, is_moderate, reso
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
 from skmde.estimators.base.atomic import stage
-from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.row_constraint import RowConstraintMixin
+from skmde.estimators.base.snapshots import SnapshotsMixin
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -56,7 +56,7 @@ _ROWS_AT_ONCE = 1000  # that are placed as if they were unseen
 _MAX_LANDMARKS = 1000  # largest number of training samples that place an unseen one
 
 
-class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
+class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
     r"""Minimum-distortion embedding that preserves original distances.
 
     Each pair of samples has an original distance :math:`\delta_{ij}`: its distance under a metric,
@@ -134,6 +134,10 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         Functions called after every iteration with a state that has the attributes `iteration`,
         `X`, `value` and `residual_norm`, in units of the embedding. The solver stops if one of them
         returns True.
+    snapshot_every : int, default=None
+        Keep a copy of the embedding after every so many iterations, as for
+        :func:`skmde.plotting.animate`; see ``snapshots_``. Each takes the memory of the embedding,
+        and twice that during `fit`. None keeps none.
     verbose : int, default=0
         1 shows progress bars.
 
@@ -172,6 +176,11 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
     history_ : dict of ndarray
         ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration.
         The first entry is the starting point.
+    snapshots_ : ndarray of shape (n_snapshots, n_samples, n_components) or None
+        The starting point, the embedding after every `snapshot_every` iterations and, last,
+        ``embedding_``, in the same units. None without `snapshot_every`, and after `compact`.
+    snapshot_iterations_ : ndarray of int of shape (n_snapshots,) or None
+        Number of iterations before each snapshot.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -235,6 +244,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         "n_jobs": [Integral, None],
         "device": [str, torch.device, None],
         "callbacks": ["array-like", None],
+        "snapshot_every": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
     }
 
@@ -259,6 +269,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         n_jobs: int | None = None,
         device: Device = None,
         callbacks: Callbacks | None = None,
+        snapshot_every: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -278,6 +289,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         self.n_jobs = n_jobs
         self.device = device
         self.callbacks = callbacks
+        self.snapshot_every = snapshot_every
         self.verbose = verbose
 
     @fit_context
@@ -371,9 +383,14 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
             embedding = problem.embed(scaled(start, scale / unit.size, dtype), **options)
             errors = problem.average_distortion(distortion="squared")
             squares = problem.average_distortion(distortion=Quadratic())
-        embedding = unit.outside(constraint.finish(embedding.cpu().double()).numpy())
+
+        def finished(coordinates):
+            return unit.outside(constraint.finish(coordinates.cpu().double()).numpy())
+
+        embedding, move = finished(embedding), 0.0
         if pairs.labels is not None and constraint.is_free:
-            embedding = pack_components(embedding, pairs.labels, rescale=False)
+            packed = pack_components(embedding, pairs.labels, rescale=False)
+            embedding, move = packed, packed - embedding
         self.embedding_ = as_output(embedding, X)
         self._keep_row_constraint(constraint, embedding)
         self.stress_ = 0.0 if nothing_free else stress_ratio(errors, squares)
@@ -385,6 +402,9 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         self.history_ = problem.result.history.as_arrays()
         self.history_["value"] *= factor
         self.history_["residual_norm"] *= factor / unit.size
+        self._keep_snapshots(
+            problem.result.history.snapshots, lambda X: finished(torch.from_numpy(X)) + move
+        )
 
     def _extend(self, X):
         random_state = self._random_state()
@@ -416,6 +436,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, BaseEmbedding):
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.converged_, self.stop_reason_ = solution.converged, solution.reason
+        self._keep_snapshots(solution.snapshots)
         self._store_fit(source, pairs, rng)
         return problem.count_loose()
 

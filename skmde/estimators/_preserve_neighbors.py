@@ -30,12 +30,12 @@ from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
 from skmde.core.stiff_repulsion import balancing_scale, is_stiff
 from skmde.estimators.base.atomic import stage
-from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_output, has_missing, output_dtype
 from skmde.estimators.base.neighbor_scores import NeighborScoresMixin
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.row_constraint import RowConstraintMixin
+from skmde.estimators.base.snapshots import SnapshotsMixin
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -73,7 +73,7 @@ from skmde.preprocessing.neighbors.search import ALGORITHMS
 _GAP = 4.0  # distance of parts of the map that no pair of neighbours joins
 
 
-class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, BaseEmbedding):
+class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, SnapshotsMixin):
     r"""Minimum-distortion embedding that keeps nearest neighbours together.
 
     The p pairs of nearest neighbours attract each other, and all pairs of samples repel each other.
@@ -184,6 +184,10 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
     callbacks : list of callable, default=None
         Functions called after every iteration with a state that has the attributes `iteration`,
         `X`, `value` and `residual_norm`. The solver stops if one of them returns True.
+    snapshot_every : int, default=None
+        Keep a copy of the embedding after every so many iterations, as for
+        :func:`skmde.plotting.animate`; see ``snapshots_``. Each takes the memory of the embedding,
+        and twice that during `fit`. None keeps none.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -213,6 +217,12 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
     history_ : dict of ndarray
         ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration.
         The first entry is the starting point.
+    snapshots_ : ndarray of shape (n_snapshots, n_samples, n_components) or None
+        The starting point, the embedding after every `snapshot_every` iterations and, last,
+        ``embedding_``, in the same units. Samples of weight 0 have their last place in all of them.
+        None without `snapshot_every`, and after `compact`.
+    snapshot_iterations_ : ndarray of int of shape (n_snapshots,) or None
+        Number of iterations before each snapshot.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -274,6 +284,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         "n_jobs": [Integral, None],
         "device": [str, torch.device, None],
         "callbacks": ["array-like", None],
+        "snapshot_every": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
     }
 
@@ -302,6 +313,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         n_jobs: int | None = None,
         device: Device = None,
         callbacks: Callbacks | None = None,
+        snapshot_every: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -325,6 +337,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         self.n_jobs = n_jobs
         self.device = device
         self.callbacks = callbacks
+        self.snapshot_every = snapshot_every
         self.verbose = verbose
 
     @weighted_fit_context
@@ -572,11 +585,14 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
 
         if order is not None or counted.items is not None:
             options["callbacks"] = callbacks_in_units(options["callbacks"], given_order)
-        solution = problem.embed(start, **options).cpu().double()
-        solution = problem.constraint.finish(solution).numpy()
+
+        def finished(coordinates):
+            exact = problem.constraint.finish(coordinates.cpu().double()).numpy()
+            return exact if labels is None else draw_together(exact, labels, _GAP)
+
+        solution = finished(problem.embed(start, **options))
         result = problem.result
         if labels is not None:
-            solution = draw_together(solution, labels, _GAP)
             problem.embed(solution.astype(np.float32), max_iter=0)
         self.embedding_ = given_order(solution.astype(dtype))
         self._keep_row_constraint(constraint, solution)
@@ -589,6 +605,9 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         self.n_iter_, self.history_ = result.n_iter, result.history.as_arrays()
         self.converged_, self.stop_reason_ = result.converged, result.reason
         self._solved_repulsion = (rule.kind, self.repulsive_weight_) if rule.sums_all else None
+        self._keep_snapshots(
+            result.history.snapshots, lambda X: given_order(finished(torch.from_numpy(X)))
+        )
         if rule.kind == "normalized":
             self._repulsive = RepulsiveSamples.all(problem.effective_repulsive_weight())
 
@@ -597,6 +616,8 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         if self._counted.items is not None:
             items, rows = self._counted.zero_weight_samples(X)
             self.embedding_[items] = self._place(rows)[0]
+            if self.snapshots_ is not None:
+                self.snapshots_[:, items] = self.embedding_[items]
 
     def _extend(self, X):
         random_state = self._random_state()
@@ -634,6 +655,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, B
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.converged_, self.stop_reason_ = solution.converged, solution.reason
+        self._keep_snapshots(solution.snapshots, lambda X: np.concatenate([old, X[len(anchors) :]]))
         self._store_fit(counted, neighbors, problem.edges, problem.weights)
         self._solved_repulsion = ("all", self._repulsive.weight) if self._rule.sums_all else None
         self._repulsive = self._repulsive.after_extension(len(start), random_state)

@@ -13,10 +13,12 @@ _MODULE_OF = {
     "CompareEmbeddingsDisplay": "skmde.plotting.compare",
     "ConvergenceDisplay": "skmde.plotting.convergence",
     "DistortionDisplay": "skmde.plotting.distortion",
+    "EmbeddingAnimation": "skmde.plotting.animation",
     "EmbeddingDisplay": "skmde.plotting.embedding",
     "ExplorerPage": "skmde.plotting.explorer",
     "PenaltyDisplay": "skmde.plotting.penalty",
     "ShepardDisplay": "skmde.plotting.shepard",
+    "animate": "skmde.plotting.animation",
     "explore": "skmde.plotting.explorer",
 }
 
@@ -24,14 +26,20 @@ __all__ = [
     "CompareEmbeddingsDisplay",
     "ConvergenceDisplay",
     "DistortionDisplay",
+    "EmbeddingAnimation",
     "EmbeddingDisplay",
     "ExplorerPage",
     "PenaltyDisplay",
     "ShepardDisplay",
+    "animate",
     "explore",
 ]
 
 if TYPE_CHECKING:
+    from skmde.plotting.animation import (
+        EmbeddingAnimation as EmbeddingAnimation,
+        animate as animate,
+    )
     from skmde.plotting.compare import CompareEmbeddingsDisplay as CompareEmbeddingsDisplay
     from skmde.plotting.convergence import ConvergenceDisplay as ConvergenceDisplay
     from skmde.plotting.distortion import DistortionDisplay as DistortionDisplay

@@ -26,6 +26,13 @@ def test_every_display_is_tried():
     assert set(CALLS) == {name for name in plotting.__all__ if name.endswith("Display")}
 
 
+def test_a_film_needs_matplotlib(monkeypatch):
+    for module in ("matplotlib", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=r'pip install "skmde\[plot\]"'):
+        plotting.animate([np.eye(3), np.eye(3)])
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_the_error_names_the_extra(name, monkeypatch):
     for module in ("matplotlib", "matplotlib.pyplot"):
