@@ -7,11 +7,13 @@ import nbformat
 import pytest
 
 SETUP = """
+import warnings
 import numpy as np
 from skmde import AnchoredMDE, PreserveDistances, PreserveNeighbors, QuadraticMDE
 X = np.random.default_rng(0).standard_normal((100, 4))
 y = np.full((100, 2), np.nan)
 y[::10] = X[::10, :2]
+warnings.filterwarnings("ignore", "The solve ended at max_iter")  # of 20 iterations, as asked
 """
 QUIET = """
 for estimator in (
