@@ -28,7 +28,8 @@ class InTurn(Solver):
     snapshot_every : int, optional
         Keep a copy of every `snapshot_every`-th iterate in the history; None keeps none.
     alone : Solver, optional
-        Takes the place of the last solver if the others make no step; None means the last one.
+        Takes the place of the last solver if the others make no step, or end at a larger value than
+        that of the starting point. It begins at the starting point. None means the last solver.
     """
 
     solvers: Sequence[Any]
@@ -59,15 +60,16 @@ class InTurn(Solver):
         X: torch.Tensor,
         callbacks: Sequence[Callback] = (),
     ) -> SolveResult:
-        history, done, evaluations = History(), 0, 0
+        start, history, done, evaluations = X, History(), 0, 0
         if self.snapshot_every is not None:
             keep = _keeping(history, self.snapshot_every)
             keep(SolverState.at(0, 0.0, 0.0, X))
             callbacks = [*callbacks, keep]
         for number, solver in enumerate(self.solvers):
             last = number == len(self.solvers) - 1
-            if last and done == 0 and self.alone is not None:
-                solver = self.alone
+            if last and self.alone is not None:
+                if done == 0 or history.value[-1] > history.value[0]:
+                    solver, X = self.alone, start
             limit = self.max_iter - done
             current = replace(solver, max_iter=limit if last else min(limit, solver.max_iter))
             later = [_counting_from(done, callback) for callback in callbacks]

@@ -11,6 +11,7 @@ from skmde import MDE, Anchored, Centered, InversePower
 from skmde.core.solvers.in_turn import InTurn
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import Status
+from skmde.core.solvers.rising_repulsion import RisingRepulsion
 
 N = 80
 
@@ -51,6 +52,25 @@ def test_numbering_and_history_are_those_of_one_solve(max_iter):
         assert result.value == result.history.value[-1]
     if result.status is Status.MAX_ITER:
         assert f"max_iter={max_iter} " in result.reason
+
+
+def test_a_warm_start_that_ends_above_the_start_is_left_out(monkeypatch):
+    minimize = RisingRepulsion.minimize
+
+    def uphill(self, objective, constraint, X, callbacks=()):
+        result = minimize(self, objective, constraint, X, callbacks)
+        X = 1e3 * result.X
+        value = float(objective.value_and_gradient(X)[0])
+        result.history.value[-1] = value
+        return replace(result, X=X, value=value)
+
+    monkeypatch.setattr(RisingRepulsion, "minimize", uphill)
+    mde = problem()
+    mde.embed(random_state=0)
+    values = mde.result.history.value
+    assert values[185] > values[0] > values[186]
+    assert mde.value == values[-1] == min(values[186:]) < values[0]
+    assert len(values) == mde.result.n_iter + 1
 
 
 @pytest.mark.parametrize("stop_at", [1, 30, 185, 186, 190])
