@@ -38,6 +38,7 @@ _SHORT = 0.1  # length of a step that looks for kinks, in square roots of roundi
 # Smaller decreases promise less than about one percent. A value far below its unit is that of a
 # good embedding, and is not judged by itself.
 _WORTHWHILE, _GOOD = 1e-3, 1e-3
+_TURNED = 0.9  # part of G, along G, that a kink leaves at most
 _FAR_ABOVE = 10.0  # ratio to the tolerance from which a residual norm is far above it
 _USUAL = 10.0  # longest row of a gradient, relative to the median, that does not stand out
 _REACHES = np.geomspace(1e-5, 1.0, 11)  # lengths of trial steps, relative to the embedding
@@ -162,8 +163,8 @@ def _is_at_a_kink(objective: Objective, constraint: Constraint, result: SolveRes
     """Whether the value rises along -G because of a kink, and not because G is wrong.
 
     A loss like |d - delta| has kinks at its best embeddings, where G is one of many subgradients. A
-    short step along -G then ends where the gradient points back. The gradient of a function that is
-    wrong does not turn.
+    short step along -G then ends where the gradient points back, or where many kinks meet, a part
+    of it. The gradient of a function that is wrong hardly turns.
     """
     X = result.X
 
@@ -173,7 +174,8 @@ def _is_at_a_kink(objective: Objective, constraint: Constraint, result: SolveRes
     G = gradient(X)
     size = math.sqrt(float(dot(X, X)) / float(dot(G, G)))
     step = _SHORT * math.sqrt(torch.finfo(X.dtype).eps) * size
-    return float(dot(gradient(constraint.project(X - step * G).contiguous()), G)) <= 0
+    there = gradient(constraint.project(X - step * G).contiguous())
+    return float(dot(there, G)) <= _TURNED * float(dot(G, G))
 
 
 def _better_is_near(
