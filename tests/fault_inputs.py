@@ -37,7 +37,7 @@ SQUARE = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
 NOT_NUMBERS = {
     "lists": ([["a", "b"], ["c", "d"]], "numeric"),
     "objects": (np.full((2, 2), "a", dtype=object), "could not convert string"),
-    "frame": (pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}), "could not convert string"),
+    "frame": (pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}), "its column 'a' has dtype"),
     "dates": (np.full((2, 2), "2020-01-01", dtype="M8[D]"), "numbers; got dtype datetime64"),
     "complex": (SQUARE + 1j, "Complex data not supported"),
     "masked": (np.ma.masked_greater(SQUARE, 1.0), "masked entries"),

@@ -78,7 +78,7 @@ def names_of(ours):
 
 OUR_FUNCTIONS = {
     name: getattr(module, name)
-    for module in (skmde.preprocessing, skmde.metrics, skmde.constraints, skmde)
+    for module in (skmde.preprocessing, skmde.metrics, skmde.constraints, skmde.plotting, skmde)
     for name in module.__all__
 }
 # what can be passed to anything that remarks mention

@@ -76,7 +76,7 @@ FOLDERS = {
     "skmde/core/spectral": ("2.4.2", "3"),
     "skmde/estimators/spectral": ("3.2",),
     "skmde/functions": ("4", "4.1", "4.2"),
-    "skmde/metrics": ("2.4.5",),
+    "skmde/metrics": ("2.3", "2.4.5", "2.6"),
     "skmde/preprocessing/graphs": ("4.3",),
 }
 OTHER_WORKS = r"(\*Numerical Optimization\*|JMLR 9 \(2008\)), section [\d.]+\d"

@@ -108,7 +108,6 @@ class SteepestDescent(Solver):
             residual_norm=norm,
             n_iter=iteration,
             n_evaluations=iteration + 1,
-            converged=status is Status.CONVERGED,
             status=status,
             reason=status.sentence(**numbers),
             history=history,

@@ -1,4 +1,4 @@
-"""Attributes that an embedding has not seen: how well it predicts them (monograph, section 2.5)."""
+"""Attributes that an embedding has not seen: how well it predicts them (monograph, section 2.6)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def held_out_attributes(embedding, attributes, *, n_neighbors=10, sample=None, r
     """How well an embedding predicts attributes of the items that it has not seen.
 
     If items of similar attributes are near each other, this is a weak endorsement of the embedding
-    (monograph, section 2.5). It says nothing if the embedding was made with the attribute, or if
+    (monograph, section 2.6). It says nothing if the embedding was made with the attribute, or if
     the attribute has nothing to do with the data.
 
     Parameters
@@ -118,7 +118,7 @@ def held_out_attributes(embedding, attributes, *, n_neighbors=10, sample=None, r
 
     References
     ----------
-    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.5 (validation).
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.6 (validation).
 
     Examples
     --------

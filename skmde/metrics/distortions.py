@@ -3,7 +3,7 @@
 The average distortion is E(X) = (1/N) [sum_k f_k(d_k) + sum_i t_i] (monograph, section 2.3), with
 the distortions f_k(d_k) of listed pairs, and the shares t_i of the items in terms that have no list
 of pairs, such as the repulsion of all pairs. N is the number of pairs that the average is over.
-Section 2.5 of the monograph says what to look for: pairs of high distortion, and groups of items
+Section 2.6 of the monograph says what to look for: pairs of high distortion, and groups of items
 whose pairs have a higher average distortion than others.
 """
 
@@ -84,7 +84,7 @@ class GroupAverages:
         return f"GroupAverages({means})"
 
     def compare(self, first, second) -> GroupComparison:
-        """Compare two groups (monograph, section 2.5, checking for bias).
+        """Compare two groups (monograph, section 2.6, checking for bias).
 
         Equal averages do not show that an embedding is fair: the distortion functions themselves
         may be biased.
@@ -225,7 +225,7 @@ class Distortions:
     def by_group(self, labels) -> GroupAverages:
         """Average distortion of the listed pairs that touch each group of items.
 
-        This is the check for bias of the monograph, section 2.5: whether the embedding is more
+        This is the check for bias of the monograph, section 2.6: whether the embedding is more
         faithful to the pairs of one group than to those of another.
 
         Parameters
@@ -326,7 +326,7 @@ class Distortions:
             )
 
     def high_distortion_pairs(self, n=10) -> tuple[np.ndarray, np.ndarray]:
-        """The pairs of highest distortion (monograph, section 2.5).
+        """The pairs of highest distortion (monograph, section 2.6).
 
         Parameters
         ----------

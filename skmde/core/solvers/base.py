@@ -217,7 +217,8 @@ def _warn_if_failed(
     eps, value = torch.finfo(result.X.dtype).eps, abs(result.value)
     settled = gain <= 30 * eps**0.5 * value or value <= 100 * eps * gain
     tol = getattr(solver, "tol", 0.0) * solver.scale.gradient
-    stuck = result.status is Status.NO_DESCENT and norms[-1] > _FAR_ABOVE * tol
+    is_good = 0 <= result.value < _GOOD * solver.scale.value
+    stuck = result.status is Status.NO_DESCENT and norms[-1] > _FAR_ABOVE * tol and not is_good
     if stuck:
         wrong = not settled and not _is_at_a_kink(objective, constraint, result)
         stuck = wrong or _better_is_near(solver, objective, constraint, result)

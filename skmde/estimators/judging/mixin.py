@@ -55,7 +55,7 @@ class JudgingMixin:
 
         References
         ----------
-        Monograph, section 2.5 (validation).
+        Monograph, section 2.6 (validation).
         """
         check_is_fitted(self)
         with cpu_by_default():
@@ -104,7 +104,7 @@ class JudgingMixin:
 
         References
         ----------
-        Monograph, section 2.5 (validation).
+        Monograph, section 2.6 (validation).
         """
         other, pairs = self._fitted_without(
             HoldOut(holdout, check_random_state(random_state)), X, y, fit_params

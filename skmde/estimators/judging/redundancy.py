@@ -1,7 +1,7 @@
 """The check for redundancy: a fit without some of the pairs, and how well it keeps these.
 
 An embedding should not need all of its pairs. If the average distortion of pairs that were held out
-is much above that of the pairs that were used, there may be too few pairs (monograph, section 2.5).
+is much above that of the pairs that were used, there may be too few pairs (monograph, section 2.6).
 """
 
 from __future__ import annotations
