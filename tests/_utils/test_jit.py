@@ -109,6 +109,7 @@ def test_kernel_without_a_source_file_is_not_cached(kernels):
         assert run(CALL, kernels, **cache) == f"{10 * (2 + number)} 0"
 
 
+@pytest.mark.slow
 def test_same_bits_from_a_kernel_just_compiled_and_from_one_loaded(tmp_path):
     # Unless its helpers are inlined, a kernel that is loaded may call another copy of them, which
     # was optimised otherwise.

@@ -71,12 +71,12 @@ def cut_always(monkeypatch):
     monkeypatch.setattr(planning, "ENOUGH_PER_ITEM", 64)
 
 
+# On lattices alone, each case takes seconds.
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(
     ("pairs_per_node", "dtype"),
     [
-        (0, np.float32),
-        pytest.param(0, np.float64, marks=pytest.mark.slow),
+        *[pytest.param(0, dtype, marks=pytest.mark.slow) for dtype in (np.float32, np.float64)],
         (0.05, np.float32),
         (0.05, np.float64),
         (8, np.float32),
@@ -112,7 +112,7 @@ def test_penalties_that_are_split(monkeypatch, lattices, case, name, dtype):
     assert lattices
 
 
-@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("m", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_many_items_in_two_clusters(monkeypatch, cut_always, lattices, m):
     # if there are too many pairs for a loop, they are summed on a coarse lattice
     X = np.concatenate([scattered(15_000, 60, m), scattered(15_000, 60, m, seed=1) + 1e5])
@@ -203,6 +203,7 @@ def test_each_pair_is_summed_once(monkeypatch, cut_always, pairs_per_node, case)
     assert (counts[np.triu_indices(n, 1)] == 1).all()
 
 
+@pytest.mark.slow
 def test_groups_are_farther_apart_than_the_core_of_the_coarse_layout(monkeypatch, cut_always):
     # because that core is not corrected
     monkeypatch.setattr(planning, "PAIRS_PER_NODE", 0)
