@@ -125,21 +125,19 @@ class SolvedProblem:
             weights,
             len(self.points),
             p + n_pulls,
-            self._terms(weights),
+            self._terms(),
             self.deviations,
         )
 
-    def _terms(self, weights):
+    def _terms(self):
         terms, n = {}, len(self.points)
         if self.repulsion is not None:
             energies, _, _ = self.energy_shares(with_derivatives=False)
-            total = float(np.sum(energies))
-            if self.repulsion.kind == "normalized":
-                attract = float(weights[weights > 0].sum(dtype=np.float64))
-                scale = attract * np.log(2 * total) / total if total > 0 else 0.0
-            else:
-                scale = 1.0
-            terms[REPULSION] = self.repulsion.weight * scale * energies
+            total = float(energies.sum())
+            weight = self._repulsive_weight(total)
+            if self.repulsion.kind == "normalized" and total > 0:
+                weight *= np.log(2 * total)
+            terms[REPULSION] = weight * energies
         if self.pulls is not None:
             anchors, values, weight = self.pulls
             terms[PULLS] = np.zeros(n)
