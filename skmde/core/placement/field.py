@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skmde._linalg.reductions import bounding_box
 from skmde._utils.jit import jit
 from skmde.core.kernels import numba_maps
 from skmde.core.kernels.lattice import numba_loops, numba_loops_3d
@@ -85,10 +86,11 @@ class FrozenField:
         flat = items
         if items.shape[1] == 1:
             flat = np.concatenate([items, np.zeros_like(items)], axis=1)
-        extent = float((flat.max(axis=0) - flat.min(axis=0)).max())
+        low, high = bounding_box(flat)
+        extent = float((high - low).max())
         length = penalty.smooth_length
         margin = _MARGIN_OF_EXTENT * extent if length is None else _MARGIN * length
-        layout, work = layouts.best(flat, flat.min(axis=0) - margin, flat.max(axis=0) + margin)
+        layout, work = layouts.best(flat, low - margin, high + margin)
         groups = [] if layout is None else [(0, len(items), layout)]
         if layout is None or work > enough_work(len(items)):
             flat = bounded(flat)
@@ -101,7 +103,8 @@ class FrozenField:
         left = float(FROZEN.max_nodes)  # of all lattices together
         for start, stop, layout in groups:
             own, charges = flat[start:stop], self._strengths[start:stop]
-            low, high = own.min(axis=0) - margin, own.max(axis=0) + margin
+            low, high = bounding_box(own)
+            low, high = low - margin, high + margin
             left -= layout.grid.n_nodes(low, high)
             if left < 0:
                 break
