@@ -9,11 +9,11 @@ import numpy as np
 
 from skmde._utils.device import cpu_by_default
 from skmde._utils.sklearn_compat import check_is_fitted
-from skmde.metrics.tables import as_frame, as_html, as_text
+from skmde.metrics.tables import Table, as_frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Forces:
+class Forces(Table):
     """The strongest forces on an item; :func:`forces_on` returns it.
 
     Attributes
@@ -47,19 +47,15 @@ class Forces:
     pulls: np.ndarray
     total: np.ndarray
 
-    _HEADER = ("other", "force", "direction", "kind")
+    _header = ("other", "force", "direction", "kind")
 
     def _cells(self):
         columns = self.names, self.sizes, self.pulls, self.kinds
         for name, size, pull, kind in zip(*columns, strict=True):
             yield (name, f"{size:.3g}", "pulls" if pull else "pushes", kind)
 
-    def __repr__(self) -> str:
-        title = f"Forces on item {self.item}, sum {np.linalg.norm(self.total):.3g}"
-        return f"{title}\n{as_text(self._HEADER, self._cells())}"
-
-    def _repr_html_(self) -> str:
-        return as_html(self._HEADER, self._cells())
+    def _title(self):
+        return f"Forces on item {self.item}, sum {np.linalg.norm(self.total):.3g}"
 
     def to_frame(self):
         """The table as a pandas DataFrame, with a row for each force.

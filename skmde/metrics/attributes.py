@@ -10,7 +10,7 @@ import numpy as np
 
 from skmde.metrics.alignment import as_array, as_embedding, codes_of
 from skmde.metrics.prediction import as_targets, is_continuous, knn_accuracy, knn_r2
-from skmde.metrics.tables import as_frame, as_html, as_text
+from skmde.metrics.tables import Table, as_frame
 
 
 class AttributeScore(NamedTuple):
@@ -41,7 +41,7 @@ class AttributeScore(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HeldOutAttributes:
+class HeldOutAttributes(Table):
     """Scores of attributes that an embedding has not seen.
 
     Attributes
@@ -52,7 +52,7 @@ class HeldOutAttributes:
 
     scores: dict[str, AttributeScore]
 
-    _HEADER = ("attribute", "measure", "score", "baseline", "gain", "items")
+    _header = ("attribute", "measure", "score", "baseline", "gain", "items")
 
     def __getitem__(self, name) -> AttributeScore:
         return self.scores[name]
@@ -61,12 +61,6 @@ class HeldOutAttributes:
         for name, one in self.scores.items():
             numbers = f"{one.score:.3f}", f"{one.baseline:.3f}", f"{one.gain:.3f}"
             yield (str(name), one.measure, *numbers, str(one.n_items))
-
-    def __repr__(self) -> str:
-        return as_text(self._HEADER, self._cells())
-
-    def _repr_html_(self) -> str:
-        return as_html(self._HEADER, self._cells())
 
     def to_frame(self):
         """The table as a pandas DataFrame, with one row for each attribute.

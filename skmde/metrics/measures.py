@@ -19,7 +19,7 @@ from skmde.metrics.preservation import (
     trustworthiness,
 )
 from skmde.metrics.stress import normalized_stress, rank_correlation, sampled_distances
-from skmde.metrics.tables import as_frame, as_html, as_text
+from skmde.metrics.tables import Table, as_frame
 
 _RECALLS = (5, 15, 50, 100)  # numbers of neighbours
 
@@ -46,7 +46,7 @@ class Measure(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EmbeddingReport:
+class EmbeddingReport(Table):
     """Measures of one embedding; :func:`embedding_report` returns it.
 
     Attributes
@@ -64,7 +64,7 @@ class EmbeddingReport:
     n_items: int
     n_components: int
 
-    _HEADER = ("measure", "value", "chance", "best", "meaning")
+    _header = ("measure", "value", "chance", "best", "meaning")
 
     def __getitem__(self, name) -> float:
         return self.measures[name].value
@@ -73,12 +73,8 @@ class EmbeddingReport:
         for name, one in self.measures.items():
             yield (name, *(_number(x) for x in one[:3]), one.meaning)
 
-    def __repr__(self) -> str:
-        title = f"{self.n_items} items in {self.n_components} dimensions"
-        return f"{title}\n{as_text(self._HEADER, self._cells())}"
-
-    def _repr_html_(self) -> str:
-        return as_html(self._HEADER, self._cells())
+    def _title(self):
+        return f"{self.n_items} items in {self.n_components} dimensions"
 
     def to_frame(self):
         """The table as a pandas DataFrame, with one row for each measure.
@@ -94,7 +90,7 @@ class EmbeddingReport:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReportComparison:
+class ReportComparison(Table):
     """Reports of several embeddings of the same data, side by side.
 
     Attributes
@@ -148,11 +144,9 @@ class ReportComparison:
                 ),
             )
 
-    def __repr__(self) -> str:
-        return as_text(("measure", *self.reports), self._cells())
-
-    def _repr_html_(self) -> str:
-        return as_html(("measure", *self.reports), self._cells())
+    @property
+    def _header(self):
+        return ("measure", *self.reports)
 
     def to_frame(self):
         """The values as a pandas DataFrame, with a row for each measure.

@@ -5,6 +5,28 @@ from __future__ import annotations
 import html
 
 
+class Table:
+    """A result that is shown as a table, under a title if it has one.
+
+    A subclass sets ``_header`` and returns the rows of texts from ``_cells``.
+    """
+
+    _header: tuple[str, ...] = ()
+
+    def _cells(self):
+        raise NotImplementedError
+
+    def _title(self):
+        return ""
+
+    def __repr__(self) -> str:
+        title = self._title()
+        return f"{title}\n" * bool(title) + as_text(self._header, self._cells())
+
+    def _repr_html_(self) -> str:
+        return as_html(self._header, self._cells())
+
+
 def as_text(header, rows):
     """A table with aligned columns; the cells are strings."""
     table = [list(header), *map(list, rows)]
