@@ -183,21 +183,36 @@ def _better_is_near(
 ) -> bool:
     """Whether a step of all items but a few decreases the value noticeably.
 
-    A few pairs that are far stiffer than the others hold nearly the whole gradient. They stop a
-    solver long before the other items are at their best. So rows of G that are much longer than the
-    median do not move.
+    A few pairs that are far stiffer than the others stop a solver long before the other items are
+    at their best: they hold nearly the whole gradient, or get it as soon as they move. So rows of
+    G that are much longer than the median do not move, and neither do rows in which it changes
+    much more than in the median row.
     """
     X = result.X
-    G = constraint.project_tangent(X, objective.value_and_gradient(X)[1]).contiguous()
-    lengths = torch.linalg.vector_norm(G, dim=1)
-    longest = _USUAL * lengths[lengths > 0].nanmedian()
-    V = torch.where((lengths <= longest)[:, None], -G, 0.0)
-    length, size = (math.sqrt(float(dot(x, x))) for x in (V, X))
-    if not 0 < length < math.inf:
+
+    def gradient(X: torch.Tensor) -> torch.Tensor:
+        return constraint.project_tangent(X, objective.value_and_gradient(X)[1]).contiguous()
+
+    def step(V: torch.Tensor, reach: float) -> torch.Tensor:
+        size, length = (math.sqrt(float(dot(x, x))) for x in (X, V))
+        return constraint.project(X + (reach * size / length) * V).contiguous()
+
+    G = gradient(X)
+    V = torch.where(_usual_rows(G), -G, 0.0)
+    if not 0 < float(dot(V, V)) < math.inf:
         return False
-    trials = (constraint.project(X + float(t) * size / length * V).contiguous() for t in _REACHES)
+    changes = gradient(step(V, float(_REACHES[0]))) - G
+    calm = torch.where(_usual_rows(changes), V, 0.0)
+    directions = [V, calm] if 0 < float(dot(calm, calm)) < math.inf else [V]
+    trials = (step(V, float(reach)) for V in directions for reach in _REACHES)
     least = min(float(objective.value_and_gradient(trial)[0]) for trial in trials)
     return result.value - least > _noticeable(solver, result.value)
+
+
+def _usual_rows(G: torch.Tensor) -> torch.Tensor:
+    """Which rows of a gradient are not much longer than the median; shape (n, 1)."""
+    lengths = torch.linalg.vector_norm(G, dim=1, keepdim=True)
+    return lengths <= _USUAL * lengths[lengths > 0].nanmedian()
 
 
 def _noticeable(solver: Solver, value: float) -> float:
