@@ -597,10 +597,10 @@ def test_row_37_one_row_takes_milliseconds(case):
     assert_finite(case.ask(estimator, UNSEEN[:1]), 1)
     seconds = []
     for row in UNSEEN:
-        start = time.perf_counter()
+        start = time.process_time()
         case.ask(estimator, row[None])
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 0.05
+        seconds.append(time.process_time() - start)
+    assert min(seconds) < 0.05  # of processor time: other programs do not count
     with pytest.raises(ValueError, match="Reshape your data"):
         case.ask(estimator, UNSEEN[0])
 
