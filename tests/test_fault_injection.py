@@ -22,6 +22,7 @@ from embedding_properties import is_documented
 from fault_cases import CASES, assert_finite, over
 from fault_processes import COMMON, HERE, needs_posix, run
 from processes import ROOT
+from slowly import slow
 
 from skmde.exceptions import ConvergenceWarning
 
@@ -312,7 +313,9 @@ def assert_nobody_is_left(session):
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize("name", ["PreserveNeighbors", "PreserveDistances", "AnchoredMDE", "paths"])
+@pytest.mark.parametrize(
+    "name", ["PreserveNeighbors", *slow("PreserveDistances", "AnchoredMDE"), "paths"]
+)
 def test_a_signal_during_a_fit_leaves_no_process_behind(tmp_path, name, number):
     process = start(LONG, tmp_path, name)
     with process:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from slowly import slow
 
 import skmde
 
@@ -21,7 +22,7 @@ def test_import_loads_no_heavy_package():
     assert result.stdout.split() == []
 
 
-@pytest.mark.parametrize("name", ["PreserveNeighbors", "PreserveDistances", "QuadraticMDE"])
+@pytest.mark.parametrize("name", ["PreserveNeighbors", *slow("PreserveDistances", "QuadraticMDE")])
 def test_a_small_fit_loads_no_library_that_it_does_not_need(name):
     unneeded = ("matplotlib", "pynndescent", "faiss", "tqdm.auto", "sklearn.neighbors", "cvxpy")
     code = (

@@ -14,6 +14,7 @@ from processes import run_python
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
+from slowly import slow
 
 import skmde
 from skmde import (
@@ -117,7 +118,7 @@ np.save(out, getattr(estimator, method)(unseen))
 """
 
 
-@pytest.mark.parametrize("how", ["pickle", "joblib", "skops"])
+@pytest.mark.parametrize("how", ["pickle", *slow("joblib", "skops")])
 def test_another_process_answers_the_same(tmp_path, how):
     """All cases in one process for each kind of file: a process takes seconds to start."""
     code = ["import sys", "def read():", *("    " + line for line in READ.strip().split("\n"))]

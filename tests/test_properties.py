@@ -21,12 +21,12 @@ from strategies import BORDERS, ESTIMATORS, SMALL, recipes
 import skmde
 
 EXAMPLES = settings(
-    max_examples=100,
+    max_examples=60,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     # a recipe says it all, and to shrink it may take minutes
     phases=[Phase.explicit, Phase.generate],
 )
-FEW = settings(EXAMPLES, max_examples=25)
+FEW = settings(EXAMPLES, max_examples=16)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

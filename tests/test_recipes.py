@@ -243,6 +243,7 @@ def test_loss():
     assert np.isfinite(fitted.transform(X[:2] + 0.1)).all()
 
 
+@pytest.mark.slow
 def test_compiled_loop(tmp_path):
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(skmde.__file__).parent, tmp_path / "skmde", ignore=ignored)

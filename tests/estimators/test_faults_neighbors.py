@@ -25,6 +25,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors, kneighbors_graph
+from slowly import slow
 
 from skmde import Anchored, PreserveNeighbors
 
@@ -303,7 +304,7 @@ X1000[:, :2] += 6 * np.random.default_rng(6).integers(0, 3, (1000, 2))
 UNSEEN8 = np.random.default_rng(7).standard_normal((20, 8)) + 3
 
 
-@pytest.fixture(scope="module", params=["exact", FAISS, "pynndescent", "torch"])
+@pytest.fixture(scope="module", params=["exact", FAISS, *slow("pynndescent"), "torch"])
 def fitted(request):
     """An estimator fitted to a thousand rows by each search."""
     return fit(X1000, neighbors_algorithm=request.param, max_iter=30)

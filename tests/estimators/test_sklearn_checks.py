@@ -9,6 +9,7 @@ import sklearn
 from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
+from slowly import slow
 
 import skmde
 from skmde import (
@@ -19,50 +20,59 @@ from skmde import (
     QuadraticMDE,
 )
 
+# Other ways through the same code; `make test-slow` checks them.
+RARE = [
+    PreserveNeighbors(init="pca"),
+    PreserveDistances(loss="squared", constraint="standardized"),
+    PreserveDistances(n_neighbors=4, init="random"),
+    QuadraticMDE(weights="normalized_laplacian", n_neighbors=4, metric="manhattan"),
+    QuadraticMDE(weights="kernel_pca", kernel="rbf"),
+    QuadraticMDE(weights="classical_mds", metric="precomputed"),
+    QuadraticMDE(weights="isomap", metric="precomputed"),
+    AnchoredMDE(attractive_penalty="log1p", repulsive_penalty="log", init="random"),
+    AnchoredMDE(metric="precomputed"),
+    AnchoredMDE(loss="absolute", metric="precomputed"),
+    AnchoredClassifier(n_neighbors=3, metric="manhattan"),
+    AnchoredClassifier(metric="precomputed"),
+]
 CONFIGURATIONS = [
     PreserveNeighbors(),
     PreserveNeighbors(constraint="standardized"),
     PreserveNeighbors(metric="precomputed"),
-    PreserveNeighbors(init="pca"),
     PreserveNeighbors(repulsive_penalty=None),
     PreserveNeighbors(
         n_components=1, n_neighbors=3, metric="manhattan", init="random", max_distance=100.0
     ),
     PreserveDistances(),
-    PreserveDistances(loss="squared", constraint="standardized"),
     PreserveDistances(metric="precomputed"),
     PreserveDistances(metric="graph"),
-    PreserveDistances(n_neighbors=4, init="random"),
     PreserveDistances(n_components=1, init="pca", metric="manhattan", max_pairs=50),
     QuadraticMDE(),
     QuadraticMDE(metric="precomputed"),
-    QuadraticMDE(weights="normalized_laplacian", n_neighbors=4, metric="manhattan"),
     QuadraticMDE(weights="pca"),
-    QuadraticMDE(weights="kernel_pca", kernel="rbf"),
     QuadraticMDE(weights="kernel_pca", kernel="precomputed"),
     QuadraticMDE(weights="lle", n_neighbors=4),
     QuadraticMDE(weights="classical_mds"),
-    QuadraticMDE(weights="classical_mds", metric="precomputed"),
     QuadraticMDE(weights="isomap", n_components=1),
-    QuadraticMDE(weights="isomap", metric="precomputed"),
     QuadraticMDE(weights="precomputed"),
     AnchoredMDE(),
-    AnchoredMDE(attractive_penalty="log1p", repulsive_penalty="log", init="random"),
     AnchoredMDE(attractive_penalty="huber", n_neighbors=3, metric="manhattan", max_distance=100.0),
-    AnchoredMDE(metric="precomputed"),
     AnchoredMDE(metric="affinity"),
     AnchoredMDE(loss="squared"),
-    AnchoredMDE(loss="absolute", metric="precomputed"),
     AnchoredClassifier(),
-    AnchoredClassifier(n_neighbors=3, metric="manhattan"),
-    AnchoredClassifier(metric="precomputed"),
     AnchoredClassifier(metric="affinity"),
 ]
-ANCHORED = [e for e in CONFIGURATIONS if isinstance(e, AnchoredMDE | AnchoredClassifier)]
+ANCHORED = [e for e in CONFIGURATIONS + RARE if isinstance(e, AnchoredMDE | AnchoredClassifier)]
 
 
 @parametrize_with_checks(CONFIGURATIONS)
 def test_scikit_learn_compatible(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(RARE)
+def test_rare_settings_are_scikit_learn_compatible(estimator, check):
     check(estimator)
 
 
@@ -119,7 +129,7 @@ MORE_CHECKS = [
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.filterwarnings("ignore:X has feature names")
 @pytest.mark.parametrize("name", MORE_CHECKS)
-@pytest.mark.parametrize("estimator", CONFIGURATIONS, ids=repr)
+@pytest.mark.parametrize("estimator", [*CONFIGURATIONS, *slow(*RARE)], ids=repr)
 def test_checks_that_check_estimator_leaves_out(estimator, name):
     if "polars" in name:
         pytest.importorskip("polars")

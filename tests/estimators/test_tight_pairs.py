@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
+from slowly import slow
 
 from skmde import AnchoredMDE, PreserveDistances
 from skmde.functions.registry import NAMED_LOSSES
@@ -56,7 +57,7 @@ def test_a_pair_under_a_relative_loss_keeps_its_distance(loss, gap):
         assert length_of_pair(found) == pytest.approx(want, rel=0.2)
 
 
-@pytest.mark.parametrize("gap", GAPS)
+@pytest.mark.parametrize("gap", [1e-2, *slow(1e-4, 1e-6), 1e-8])
 @pytest.mark.parametrize("loss", STEEP)
 def test_a_random_start_tears_no_pair(loss, gap):
     starts = range(3)
@@ -81,7 +82,7 @@ def test_standardized_embeddings_are_solved_too(loss, gap):
     assert other.distortion_ <= CLOSE * plain.distortion_
 
 
-@pytest.mark.parametrize("weight", [None, 1.0, 100.0])
+@pytest.mark.parametrize("weight", [None, *slow(1.0, 100.0)])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_anchored_embeddings_are_solved_too(loss, weight):
     def found(gap):

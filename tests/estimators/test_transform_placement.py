@@ -5,6 +5,7 @@ import pytest
 import torch
 from labels import label
 from scipy.optimize import minimize
+from slowly import slow
 
 from skmde.core.placement.by_neighbors import place_by_neighbors as place
 from skmde.exceptions import ConvergenceWarning
@@ -77,7 +78,7 @@ def average_distortion(x, anchors, indices, weights, attractive, repulsive, item
     return distortion / total
 
 
-@pytest.mark.parametrize("m", [1, 2, 5])
+@pytest.mark.parametrize("m", [1, 2, *slow(5)])
 @pytest.mark.parametrize("attractive, repulsive", PAIRS, ids=label)
 def test_places_are_minima(attractive, repulsive, m):
     anchors, indices, weights, items = scene(m, q=8)

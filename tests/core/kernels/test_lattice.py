@@ -12,6 +12,7 @@ from all_pairs_cases import (
     scattered,
 )
 from scipy.interpolate import BSpline
+from slowly import slow
 
 from skmde import penalties
 from skmde.core.kernels.backend import CompiledBackend, TorchBackend
@@ -195,7 +196,7 @@ def without_duplicates(n, extent, m):
 
 
 @pytest.mark.parametrize("penalty", SINGULAR, ids=str)
-@pytest.mark.parametrize("extent", [0.05, 5, 60, 600])
+@pytest.mark.parametrize("extent", [0.05, *slow(5), 60, *slow(600)])
 @pytest.mark.parametrize("m", [1, 2, 3])
 def test_penalties_that_are_infinite_at_distance_0(penalty, extent, m):
     X = without_duplicates(2500, extent, m)

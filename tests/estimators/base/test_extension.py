@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier
+from slowly import slow
 
 from skmde import AnchoredMDE, PreserveDistances, PreserveNeighbors
 
@@ -77,7 +78,15 @@ CASES = {
     "anchored, graph": (AnchoredMDE(loss="squared", metric="graph"), *square(W)),
     "anchored, soft": (AnchoredMDE(anchor_weight=1.0), OLD, NEW),
 }
-CASE = pytest.mark.parametrize("name", CASES)
+RARE = {
+    "neighbors, float32",
+    "neighbors, max_distance",
+    "distances, float32",
+    "distances, sammon",
+    "distances, standardized",
+    "distances, paths in a matrix",
+}
+CASE = pytest.mark.parametrize("name", [slow(name)[0] if name in RARE else name for name in CASES])
 
 
 def fitted(name):

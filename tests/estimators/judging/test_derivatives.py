@@ -6,9 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from slowly import slow
 from test_distortions_of_fits import CASES, X, fitted
 
-SMOOTH = ["all", "normalized", "sampled", "weighted", "sampled distances", "anchored, soft", "lle"]
+SMOOTH = [
+    "all",
+    *slow("normalized"),
+    "sampled",
+    *slow("weighted"),
+    "sampled distances",
+    "anchored, soft",
+    "lle",
+]
 
 
 @pytest.mark.parametrize("name", SMOOTH)

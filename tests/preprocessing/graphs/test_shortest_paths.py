@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given, strategies as st
 from scipy.sparse.csgraph import floyd_warshall
 from scipy.stats import chisquare
+from slowly import slow
 
 from skmde._utils import random as _random
 from skmde.preprocessing.graphs import reachable_pairs, shortest_paths as module
@@ -208,7 +209,7 @@ def test_memory_bound_changes_nothing(monkeypatch, lengths, n_jobs):
     np.testing.assert_array_equal(found.distances, expected.distances)
 
 
-@pytest.mark.parametrize("n_pairs", [12, 70])
+@pytest.mark.parametrize("n_pairs", [*slow(12), 70])
 @pytest.mark.parametrize("max_length", [None, 100])
 def test_sample_is_uniform(max_length, n_pairs):
     """Of 105 pairs in components of 14, 5 and 4 nodes, each is chosen equally often."""
@@ -236,7 +237,7 @@ def test_sample_is_uniform(max_length, n_pairs):
     assert chisquare(together, together.sum() * np.array([91, 10, 6]) / n_all).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("max_length", [None, 100])
+@pytest.mark.parametrize("max_length", [*slow(None), 100])
 def test_pairs_are_chosen_independently(max_length):
     """Two pairs are in a sample together as often as chance has it."""
     graph = sp.coo_array(np.diag(np.ones(5), 1))  # 15 pairs

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from neighbor_tables import by_definition
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import VALID_METRICS
+from slowly import slow
 
 from skmde.preprocessing.neighbors.metrics.names import agrees_with_pynndescent, for_sklearn
 from skmde.preprocessing.neighbors.search import NeighborIndex, nearest_neighbors
@@ -172,7 +173,7 @@ def test_all_searches_sizes_and_forms_agree(metric, monkeypatch):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("sparse", [False, *slow(True)])
 def test_pynndescent_is_asked_only_for_the_same_distances(metric, sparse):
     """Above the thresholds, its functions replace those of scikit-learn."""
     from pynndescent.distances import named_distances

@@ -415,6 +415,10 @@ def test_pynndescent(tmp_path):
     # Wider than the graph that was built.
     assert index.kneighbors(None, 30)[0].min() >= 0
 
+
+@pytest.mark.slow
+def test_pynndescent_finds_neighbours_without_clusters_and_of_metrics_that_fit_the_data():
+    rng = np.random.default_rng(0)
     hard = rng.standard_normal((5000, 32))  # without clusters, of high intrinsic dimension
     how = {"metric": "manhattan", "random_state": 0}
     indices, _, index = nearest_neighbors(hard, 15, algorithm="pynndescent", **how)
