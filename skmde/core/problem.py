@@ -34,8 +34,8 @@ from skmde.core.objectives.terms import (
     DistortionTerm,
     as_terms,
     common_dtype,
+    distortion_of_all,
     joined_terms,
-    pair_of_penalties,
 )
 from skmde.core.objectives.total import Total
 from skmde.core.precision import (
@@ -201,7 +201,7 @@ class MDE(ProblemValues):
             self._edges = self._edges.to(dtype=torch.float64)
         self._repulsion = AllPairsRepulsion.checked(
             repulsion,
-            terms[0].distortion if len(terms) == 1 else pair_of_penalties(terms),
+            distortion_of_all(terms, repulsion),
             repulsive_weight,
             item_weights,
             accuracy,

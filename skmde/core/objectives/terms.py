@@ -18,7 +18,6 @@ import numpy as np
 import torch
 
 from skmde.core.objectives.edges import Distortion, EdgeList
-from skmde.functions.base import Penalty
 from skmde.functions.registry import resolve_penalty
 
 
@@ -157,23 +156,24 @@ def common_dtype(*arrays: Any) -> torch.dtype:
     return torch.float32
 
 
-def pair_of_penalties(terms: Sequence[DistortionTerm]) -> tuple[Any, Any] | None:
-    """The pair of penalties whose second one is the repulsion of all pairs; None if there is none.
+def distortion_of_all(terms: Sequence[DistortionTerm], repulsion: Any) -> Any:
+    """The distortion whose second penalty is the repulsion of all pairs, if there is any.
 
     Raises
     ------
     ValueError
-        If terms have different repulsive penalties.
+        If all pairs repel, and the terms have different repulsive penalties.
     """
-    pairs = [
-        term.distortion
-        for term in terms
-        if isinstance(term.distortion, tuple) and term.distortion[1] is not None
-    ]
-    repulsive: list[Penalty] = [resolve_penalty(second) for _, second in pairs]
-    if any(penalty != repulsive[0] for penalty in repulsive):
+    if len(terms) == 1:
+        return terms[0].distortion
+    pairs = [term.distortion for term in terms if isinstance(term.distortion, tuple)]
+    pairs = [pair for pair in pairs if pair[1] is not None]
+    if repulsion is None or not pairs:
+        return None
+    penalties = [resolve_penalty(second) for _, second in pairs]
+    if any(penalty != penalties[0] for penalty in penalties):
         raise ValueError(
-            f"The terms have different repulsive penalties, {repulsive}. If all pairs repel, they "
+            f"The terms have different repulsive penalties, {penalties}. If all pairs repel, they "
             "do so under one of them: give only one term a pair (attractive, repulsive)."
         )
-    return pairs[0] if pairs else None
+    return pairs[0]
