@@ -1,4 +1,4 @@
-"""What the studies of ``monograph.py`` share: graphs of similar pairs, solves, and pages of maps."""
+"""What the studies of ``monograph.py`` share: graphs of similar pairs, solves, pages of maps."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ class Graph:
         from skmde.preprocessing import edges_from_graph, nearest_neighbors, neighbor_graph
 
         self.n, self.seed, self.threads = len(X), seed, threads
-        indices, distances, _ = nearest_neighbors(
-            X, N_NEIGHBORS, random_state=seed, n_jobs=threads
-        )
+        indices, distances, _ = nearest_neighbors(X, N_NEIGHBORS, random_state=seed, n_jobs=threads)
         self.similar, self.weights = edges_from_graph(neighbor_graph(indices, distances))
 
     def dissimilar(self, count: int) -> np.ndarray:

@@ -254,22 +254,27 @@ def counties(args: Any) -> dict[str, Any]:
 
 
 def draw_counties(folder: Path, Y: np.ndarray, share: np.ndarray, names: np.ndarray) -> None:
-    """The most democratic and the most republican end of the map, with names."""
+    """The most democratic and the most republican spot of the map, with names."""
     from matplotlib.figure import Figure
+    from sklearn.neighbors import KNeighborsRegressor
 
     from skmde.plotting import EmbeddingDisplay
 
+    known = ~np.isnan(share)
+    smooth = KNeighborsRegressor(30).fit(Y[known], share[known]).predict(Y)
+    shown = [str(name).split(",")[0].removesuffix(" County") for name in names]
     figure = Figure(figsize=(15, 7), layout="constrained")
-    for ax, wins in zip(figure.subplots(1, 2), (True, False), strict=True):
-        score = np.nan_to_num(share if wins else 1 - share, nan=0.0)
-        near = np.argsort(-score)[:60]
-        middle = np.median(Y[near], axis=0)
-        close = np.argsort(np.linalg.norm(Y - middle, axis=1))[:250]
-        shown = [str(name).split(",")[0].removesuffix(" County") for name in names[close]]
+    for ax, best in zip(figure.subplots(1, 2), (smooth.argmax(), smooth.argmin()), strict=True):
+        distances = np.linalg.norm(Y - Y[best], axis=1)
+        close = np.argsort(distances)[:120]
         EmbeddingDisplay.from_embedding(
-            Y[close], share[close], ax=ax, names=shown, annotate=np.arange(0, 250, 8), cmap="RdBu"
+            Y, share, ax=ax, names=shown, annotate=close[::6], cmap="RdBu", marker_size=25
         )
-        ax.set_title("where the share is largest" if wins else "where the share is smallest")
+        low, high = Y[close].min(axis=0), Y[close].max(axis=0)
+        reach = 0.6 * (high - low).max()
+        x, y = (low + high) / 2
+        ax.set(xlim=(x - reach, x + reach), ylim=(y - reach, y + reach))
+        ax.set_title(f"around {names[best]}")
     save(figure, folder / "counties_close.png")
 
 
@@ -297,7 +302,9 @@ def cells(args: Any) -> dict[str, Any]:
     order = np.flatnonzero(similar)[np.argsort(-values[similar])]
     count = min(1000, len(order) // 10)
     mixed = float((~same[order[:count]]).mean())
-    print(f"{mixed:.0%} of the {count} most distorted similar pairs join two types (monograph: most)")
+    print(
+        f"{mixed:.0%} of the {count} most distorted similar pairs join two types (monograph: most)"
+    )
     for name, one in (("quadratic", quadratic), ("standardized", problem)):
         found[name]["accuracy_of_10_neighbours"] = float(knn_accuracy(one.X.numpy(), kinds))
     if args.plot:

@@ -68,7 +68,7 @@ class Anchored(Constraint):
         return Z.index_fill(0, index, 0)
 
     def dual(self, X: Tensor, gradient: Tensor) -> Tensor:
-        # The forces that hold the anchors (monograph, section 5.3).
+        # The forces that hold the anchors (monograph, section 5.2.1).
         index, _ = self._tensors(X)
         return -gradient[index]
 

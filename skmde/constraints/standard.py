@@ -115,7 +115,7 @@ class Standardized(Constraint):
         return affine_rows(X, -symmetric, -column_means(Z), Z)
 
     def dual(self, X: Tensor, gradient: Tensor) -> Tensor:
-        # The gradient is (2/n) X times the multiplier (monograph, section 5.4).
+        # The gradient is (2/n) X times the multiplier (monograph, section 5.3.1).
         products = gram(gradient, X)
         return (products + products.T) / 4
 

@@ -2,8 +2,8 @@
 
 With d_k the embedding distance of pair k = (i, j) and f_k its distortion function, the average
 distortion E(X) = (1/p) sum_k f_k(d_k) has the gradient (1/p) A C A^T X, where row k of -C A^T X is
-the force of the pair on item i (monograph, chapter 5; section 2.3 has the springs). Sections 5.3
-and 5.4 have the multipliers of constraints. Distances are in the units of the embedding.
+the force of the pair on item i (monograph, chapter 5; section 2.3 has the springs). Sections 5.2.1
+and 5.3.1 have the multipliers of constraints. Distances are in the units of the embedding.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class ProblemValues(ABC):
 
         References
         ----------
-        Monograph, section 2.3 (mechanical interpretation), section 5.2 (forces).
+        Monograph, sections 2.3 (mechanical interpretation) and 5.1 (centered problems).
         """
         embedding = self._embedding(X).detach()
         edges = self._edges.to(dtype=embedding.dtype)
@@ -271,8 +271,8 @@ class ProblemValues(ABC):
         If all edges have quadratic penalties, its trace is the average distortion, and n / p times
         the eigenvalues of the Laplacian are its eigenvalues. For an anchored problem it has a row
         :math:`-\nabla E(X)_i` for each anchor, in ascending order: the force that holds
-        it. None for other constraints, and before `embed` is called. Monograph, sections 5.3 and
-        5.4.
+        it (monograph, sections 5.3.1 and 5.2.1). None for other constraints, and before `embed` is
+        called.
         """
         if self.X is None:
             return None

@@ -17,7 +17,6 @@ import torch
 
 from skmde._linalg.frame import Unit
 from skmde._linalg.scaling import root_mean_square
-from skmde.core.item_potentials import item_potentials
 from skmde.core.kernels.torch_reference import (
     weighted_curvatures,
     weighted_slopes,
@@ -25,6 +24,7 @@ from skmde.core.kernels.torch_reference import (
 )
 from skmde.core.objectives.edge_term import by_segment
 from skmde.core.objectives.edges import EdgeList
+from skmde.core.placement.item_potentials import item_potentials
 from skmde.estimators.pairs.base import kept_dtype
 from skmde.functions.adapters import CallableLoss, CallablePenalty
 from skmde.functions.base import Loss
