@@ -396,7 +396,7 @@ class MDE(ProblemValues):
         return result.X
 
     def _with_warm_start(self, repulsion: AllPairsRepulsion, lbfgs: LBFGS) -> Solver:
-        """The solver for repulsion of all pairs; its steps have the length of penalties."""
+        """The solver for repulsion of all pairs; its longest steps suit penalties, not losses."""
         if self._edges.deviations is not None:
             return lbfgs
         return repulsion.solver(lbfgs, self.constraint)

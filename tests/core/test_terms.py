@@ -119,9 +119,12 @@ def test_one_term_is_the_problem_without_terms(edges):
     p = N * (N - 1) // 2 if edges is None else len(edges)
     deviations = np.random.default_rng(1).gamma(2.0, size=p)
     plain = MDE(N, 2, edges, "huber", deviations=deviations)
-    terms = MDE(N, 2, [DistortionTerm(edges, "huber", deviations=deviations)])
-    assert torch.equal(plain.embed(random_state=0), terms.embed(random_state=0))
-    assert torch.equal(terms.edges, plain.edges) and repr(terms) == repr(plain)
+    term = DistortionTerm(edges, "huber", deviations=deviations)
+    X = plain.embed(random_state=0)
+    for terms in ([term], (term,), term):
+        problem = MDE(N, 2, terms)
+        assert torch.equal(problem.embed(random_state=0), X)
+        assert torch.equal(problem.edges, plain.edges) and repr(problem) == repr(plain)
 
 
 @pytest.mark.parametrize("loss", ["squared", "kamada_kawai"])

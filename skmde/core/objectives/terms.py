@@ -32,6 +32,7 @@ class DistortionTerm:
     ----------
     edges : array-like of shape (p, 2), integers, or None
         Pairs of items; None means all pairs, in the order of ``skmde.preprocessing.all_edges``.
+        Beside other terms, they take as much memory and time as a list of them.
     distortion : str, Penalty, Loss, callable, or pair (attractive, repulsive)
         As for :class:`skmde.MDE`: a loss if there are `deviations`, otherwise a penalty or a pair
         of penalties.
