@@ -97,6 +97,19 @@ def test_gradient_and_forces_of_any_mix_are_those_of_autograd(mix):
     assert float((net / len(forces) + Z.grad).abs().max()) <= 1e-10 * size
 
 
+@settings(max_examples=15, deadline=None)
+@given(mixes(), st.sampled_from([None, "standardized", Anchored([0, 5], [[0.0] * 3, [1.0] * 3])]))
+@pytest.mark.filterwarnings("ignore::skmde.exceptions.ConvergenceWarning")
+def test_a_solve_of_any_mix_decreases_its_value_within_the_constraint(mix, constraint):
+    terms, _, X = mix
+    problem = MDE(N, 3, terms, constraint=constraint)
+    Y = problem.embed(X, max_iter=20)
+    assert bool(torch.isfinite(Y).all()) and problem.constraint.violation(Y) < 1e-6
+    values = np.array(problem.result.history.value)
+    assert (np.diff(values) <= 1e-9 * np.abs(values[:-1]) + 1e-12).all()
+    assert problem.average_distortion() == pytest.approx(problem.value, rel=1e-9, abs=1e-12)
+
+
 def test_gradient_includes_the_repulsion_of_all_pairs():
     rng = np.random.default_rng(0)
     path = random_graph(rng, N, 1)
