@@ -17,6 +17,7 @@ _EXPORTS = {
     "skmde.estimators._mde_function": ("mde",),
     "skmde._utils.show_versions": ("show_versions",),
     "skmde.constraints": ("Anchored", "Centered", "Constraint", "Standardized"),
+    "skmde.core.objectives.terms": ("DistortionTerm",),
     "skmde.core.problem": ("MDE",),
     "skmde.core.solvers.result": ("SolveResult",),
     "skmde.estimators": (
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
         Constraint as Constraint,
         Standardized as Standardized,
     )
+    from skmde.core.objectives.terms import DistortionTerm as DistortionTerm
     from skmde.core.problem import MDE as MDE
     from skmde.core.solvers.result import SolveResult as SolveResult
     from skmde.estimators import (

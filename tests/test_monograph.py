@@ -18,7 +18,7 @@ CONTENTS = {
     "2.2": ["distortion"],
     "2.2.1": ["examples"],
     "2.2.2": ["average distortion"],
-    "2.3": ["minimum-distortion embedding", "incidence matrix"],
+    "2.3": ["minimum-distortion embedding", "mechanical interpretation", "incidence matrix"],
     "2.4": ["constraints"],
     "2.4.1": ["centered embeddings"],
     "2.4.2": ["anchored embeddings", "incremental embedding", "semi-supervised learning"],

@@ -67,6 +67,11 @@ class Anchored(Constraint):
         index, _ = self._tensors(Z)
         return Z.index_fill(0, index, 0)
 
+    def dual(self, X: Tensor, gradient: Tensor) -> Tensor:
+        # The forces that hold the anchors (monograph, section 5.2.1).
+        index, _ = self._tensors(X)
+        return -gradient[index]
+
     def initialize(
         self,
         n_items: int,

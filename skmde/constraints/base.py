@@ -229,6 +229,23 @@ class Constraint(BaseEstimator):
         """
         return self
 
+    def dual(self, X: Tensor, gradient: Tensor) -> Tensor | None:
+        """The multiplier of the constraint, the dual variable of its Lagrangian.
+
+        Parameters
+        ----------
+        X : torch.Tensor of shape (n_items, n_components)
+            An embedding of the set.
+        gradient : torch.Tensor of shape (n_items, n_components)
+            Gradient of the average distortion at X.
+
+        Returns
+        -------
+        torch.Tensor or None
+            The default is None: no multiplier is known, or it is 0.
+        """
+        return None
+
     def finish(self, X: Tensor) -> Tensor:
         """Correct a solution that was computed in float32.
 

@@ -114,6 +114,11 @@ class Standardized(Constraint):
         symmetric = (products + products.T) / (2 * len(X))
         return affine_rows(X, -symmetric, -column_means(Z), Z)
 
+    def dual(self, X: Tensor, gradient: Tensor) -> Tensor:
+        # The gradient is (2/n) X times the multiplier (monograph, section 5.3.1).
+        products = gram(gradient, X)
+        return (products + products.T) / 4
+
     def violation(self, X: Tensor) -> float:
         moment = gram(X, X) / len(X)
         eye = torch.eye(X.shape[1], dtype=moment.dtype, device=moment.device)

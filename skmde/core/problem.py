@@ -11,7 +11,7 @@ import math
 import numbers
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,17 +20,23 @@ from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
-from skmde._utils.validation import check_magnitude, check_not_masked
+from skmde._utils.validation import check_magnitude
 from skmde._utils.warn import warn
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
-from skmde.core.objectives.autograd import wants_gradient, with_gradient
 from skmde.core.objectives.base import Term
-from skmde.core.objectives.edge_term import Edges, EdgeTerm, distances, distortions
-from skmde.core.objectives.edges import Distortion, EdgeList
+from skmde.core.objectives.edge_term import Edges, EdgeTerm
+from skmde.core.objectives.edges import Distortion, EdgeList, penalty_weights
+from skmde.core.objectives.terms import (
+    DistortionTerm,
+    as_terms,
+    common_dtype,
+    distortion_of_all,
+    joined_terms,
+)
 from skmde.core.objectives.total import Total
 from skmde.core.precision import (
     check_above_zero,
@@ -39,7 +45,8 @@ from skmde.core.precision import (
     resolves,
     resolves_units,
 )
-from skmde.core.solvers.base import solve
+from skmde.core.problem_values import ProblemValues
+from skmde.core.solvers.base import Solver, solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState
 from skmde.core.solvers.scale import Scale
@@ -47,15 +54,13 @@ from skmde.core.starting_point import Starts, checked_projection
 from skmde.core.tight_groups import find_tight_groups
 from skmde.core.typical_scale import typical_scale
 from skmde.exceptions import ConvergenceWarning
-from skmde.functions.base import Penalty
-from skmde.functions.registry import resolve_loss, resolve_penalty
 
 # Decrease of the norm of an embedding below which it may have collapsed to a point, and excess of a
 # point's value, relative to that of the embedding, from which it has not.
 _COLLAPSED, _AS_GOOD = 0.1, 1e-3
 
 
-class MDE:
+class MDE(ProblemValues):
     r"""A minimum-distortion embedding problem.
 
     Find vectors :math:`x_1, \ldots, x_n` of dimension m that minimise the average distortion
@@ -69,13 +74,16 @@ class MDE:
         Number of items, n.
     n_components : int
         Dimension of the embedding, m.
-    edges : array-like of shape (p, 2), integers, or None
+    edges : array-like of shape (p, 2), integers, None, or list of DistortionTerm
         Pairs of items. An item cannot be paired with itself. None means all pairs, in the order
         of ``skmde.preprocessing.all_edges``; this is several times faster than a list of them.
+        A list of :class:`DistortionTerm` gives several lists of pairs a distortion function,
+        weights and deviations each; the average is over the p pairs of all terms.
     distortion : str, Penalty, Loss, callable, or pair (attractive, repulsive)
         With `deviations`, a loss. Otherwise a penalty, or a pair of penalties: the first for edges
         with positive weight, the second for edges with negative weight. A callable takes and
-        returns torch tensors, and may hold one parameter for each edge.
+        returns torch tensors, and may hold one parameter for each edge. Not given if `edges` are
+        terms.
     constraint : None, {"centered", "standardized"} or Constraint, default=None
         None means centered.
     weights : array-like of shape (p,), default=None
@@ -87,7 +95,8 @@ class MDE:
         "all" adds :math:`-\frac{\rho}{p} \sum_{i < j} s_i s_j\, p(d_{ij})` with the weight
         :math:`\rho` = `repulsive_weight` and the items' factors s. "normalized" adds the logarithm
         of the sum, as in t-SNE: the weight adapts to the embedding, and `repulsive_weight` is
-        one over t-SNE's exaggeration. With None, only edges repel.
+        one over t-SNE's exaggeration. With None, only edges repel. Of several terms, one has a
+        pair of penalties.
     repulsive_weight : float, default=1.0
         Weight of the repulsion of all pairs.
     item_weights : array-like of shape (n_items,), default=None
@@ -158,7 +167,7 @@ class MDE:
         n_items: int,
         n_components: int,
         edges: Any,
-        distortion: Distortion | tuple[Distortion | None, Distortion | None],
+        distortion: Distortion | tuple[Distortion | None, Distortion | None] | None = None,
         constraint: str | Constraint | None = None,
         *,
         weights: Any = None,
@@ -180,26 +189,19 @@ class MDE:
         count_threads(n_jobs)  # raises if n_jobs is invalid
         self.constraint = resolve_constraint(constraint)
         self.constraint.validate(self.n_items, self.n_components)
-        build = AllPairs.build if edges is None else partial(EdgeList.build, edges)
-        self._edges: Edges = build(
-            self.n_items,
-            distortion,
-            weights=weights,
-            deviations=deviations,
-            dtype=_common_dtype(weights, deviations),
-            device=self.device,
-        )
+        terms = self._checked_terms(edges, distortion, weights, deviations)
+        self._edges = self._built(terms)
         self._check_magnitudes()
         fixed = np.asarray(self.constraint.fixed_items)
-        # The warm start of repulsion of all pairs does without groups.
-        has_groups = repulsion is None or self._edges.deviations is not None
+        # Repulsion of all pairs does without groups.
+        has_groups = repulsion is None
         self._groups = find_tight_groups(self._edges, self.n_items, fixed) if has_groups else None
         units = math.inf if self._groups is None else self._groups.shortest
         if not (resolves_units(units) and self._edges_suit_float32()):
             self._edges = self._edges.to(dtype=torch.float64)
         self._repulsion = AllPairsRepulsion.checked(
             repulsion,
-            distortion,
+            distortion_of_all(terms, repulsion),
             repulsive_weight,
             item_weights,
             accuracy,
@@ -216,6 +218,40 @@ class MDE:
         return (
             f"MDE({self.n_items} items, {self.n_components} components, {len(self._edges)} edges, "
             f"{functions}, {self.constraint!r})"
+        )
+
+    def _checked_terms(
+        self, edges: Any, distortion: Any, weights: Any, deviations: Any
+    ) -> list[DistortionTerm]:
+        terms = as_terms(edges)
+        if terms is None:
+            if distortion is None:
+                raise ValueError(
+                    "distortion is missing: pass the distortion function of the edges."
+                )
+            return [DistortionTerm(edges, distortion, weights, deviations)]
+        given = {"distortion": distortion, "weights": weights, "deviations": deviations}
+        extra = [name for name, value in given.items() if value is not None]
+        if extra:
+            raise ValueError(
+                f"edges are terms, which have their own distortion, weights and deviations; got "
+                f"{' and '.join(extra)}, too. Pass the constraint by name: constraint=..."
+            )
+        return terms
+
+    def _built(self, terms: list[DistortionTerm]) -> Edges:
+        dtype = common_dtype(*(x for term in terms for x in (term.weights, term.deviations)))
+        if len(terms) > 1:
+            return joined_terms(terms, self.n_items, dtype=dtype, device=self.device)
+        term = terms[0]
+        build = AllPairs.build if term.edges is None else partial(EdgeList.build, term.edges)
+        return build(
+            self.n_items,
+            term.distortion,
+            weights=term.weights,
+            deviations=term.deviations,
+            dtype=dtype,
+            device=self.device,
         )
 
     def _check_magnitudes(self) -> None:
@@ -235,12 +271,6 @@ class MDE:
     def _longest_deviation(self) -> float:
         deviations = self._edges.deviations
         return 0.0 if deviations is None else float(deviations.max())
-
-    @property
-    def edges(self) -> torch.Tensor:
-        """The pairs, shape (p, 2), int64, in the given order; the smaller item comes first."""
-        pairs = torch.stack([self._edges.i, self._edges.j], dim=1).long()
-        return self._edges.to_callers_order(pairs)
 
     def to(self, device: str | torch.device | None) -> MDE:
         """Move the problem, and the embedding if there is one, to a device.
@@ -296,7 +326,8 @@ class MDE:
             which follows every common factor of the weights, of the functions and, for losses, of
             the deviations with the losses' own lengths. For penalties, the unit is the mean of
             :math:`|w\, p'(1)|`. For losses, it is the mean of
-            :math:`|w\, l(\delta, 2 \delta)|`, divided by the root mean square of the deviations.
+            :math:`|w\, l(\delta, 2 \delta)|`, divided by the root mean square of the deviations,
+            a length L; penalties beside losses count as :math:`|w\, p'(L)|`.
             Deviations above 10 times the median count as that much, and so do items whose pairs
             have above 100 times the share of the median item: huge weights and far items leave no
             other pair unsolved. If the average distortion is less than 1% of the losses' mean, as
@@ -351,7 +382,7 @@ class MDE:
             if self._groups is not None and max_iter:
                 start = checked_projection(self.constraint, self._groups.contracted(start))
             result = solve(
-                lbfgs if repulsion is None else repulsion.solver(lbfgs, self.constraint),
+                lbfgs if repulsion is None else self._with_warm_start(repulsion, lbfgs),
                 self._objective(start.dtype),
                 self.constraint,
                 start,
@@ -363,6 +394,12 @@ class MDE:
         self.result = result
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X
+
+    def _with_warm_start(self, repulsion: AllPairsRepulsion, lbfgs: LBFGS) -> Solver:
+        """The solver for repulsion of all pairs; its longest steps suit penalties, not losses."""
+        if self._edges.deviations is not None:
+            return lbfgs
+        return repulsion.solver(lbfgs, self.constraint)
 
     def _scale(self) -> Scale:
         tight = math.inf if self._groups is None else self._groups.tight
@@ -396,9 +433,8 @@ class MDE:
         if self._repulsion is None:
             return Total([pairs], backend)
         shape = self.n_items, self.n_components
-        return self._repulsion.objective(
-            pairs, self._edges.weights, *shape, dtype=dtype, backend=backend
-        )
+        weights = penalty_weights(self._edges)
+        return self._repulsion.objective(pairs, weights, *shape, dtype=dtype, backend=backend)
 
     def _pair_term(self, edges: Edges, dtype: torch.dtype, backend: Backend) -> Term:
         edges = edges.to(dtype=dtype)
@@ -444,158 +480,6 @@ class MDE:
         if X is None:
             return starts.random(random_state, solver)
         return starts.given(self._embedding(X, "the starting point X").detach(), solver)
-
-    def _embedding(self, X: Any, name: str = "X") -> torch.Tensor:
-        """The embedding that the caller passed, checked; the problem's own embedding if None."""
-        if X is None:
-            if self.X is None:
-                raise ValueError("there is no embedding yet: call embed() first, or pass X.")
-            return self.X
-        if not isinstance(X, torch.Tensor):
-            check_not_masked(X, name, "give every item coordinates")
-            array = np.asarray(X)
-            if array.dtype.kind not in "fiub":
-                raise ValueError(f"{name} must hold real numbers; got dtype {array.dtype}.")
-            X = torch.tensor(array)
-        if X.is_complex():
-            raise ValueError(f"{name} must hold real numbers; got dtype {X.dtype}.")
-        shape = (self.n_items, self.n_components)
-        if tuple(X.shape) != shape:
-            raise ValueError(f"{name} must have shape {shape}; got {tuple(X.shape)}.")
-        dtype = torch.promote_types(X.dtype, self._edges.dtype)
-        X = X.to(device=self.device, dtype=dtype)
-        if not bool(torch.isfinite(X).all()):
-            raise ValueError(f"{name} holds NaN or infinite entries; all must be finite.")
-        return X
-
-    @cpu_by_default()
-    def differences(self, X: Any = None) -> torch.Tensor:
-        """Differences x_i - x_j of the edges.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_components), default=None
-            An embedding; None means the embedding found by `embed`.
-
-        Returns
-        -------
-        differences : torch.Tensor of shape (p, n_components)
-            In the order of `edges`.
-        """
-        embedding = self._embedding(X)
-        i, j = self.edges.T
-        return embedding[i] - embedding[j]
-
-    @cpu_by_default()
-    def distances(self, X: Any = None) -> torch.Tensor:
-        """Embedding distances of the edges.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_components), default=None
-            An embedding; None means the embedding found by `embed`.
-
-        Returns
-        -------
-        distances : torch.Tensor of shape (p,)
-            In the order of `edges`.
-        """
-        embedding = self._embedding(X)
-        return distances(self._edges, embedding)
-
-    @cpu_by_default()
-    def distortions(self, X: Any = None) -> torch.Tensor:
-        """Distortions of the edges, multiplied by their weights.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_components), default=None
-            An embedding; None means the embedding found by `embed`.
-
-        Returns
-        -------
-        distortions : torch.Tensor of shape (p,)
-            In the order of `edges`.
-        """
-        embedding = self._embedding(X)
-        return distortions(self._edges.to(dtype=embedding.dtype), embedding)
-
-    @overload
-    def average_distortion(self, X: None = None, distortion: Any = None) -> float: ...
-
-    @overload
-    def average_distortion(self, X: Any, distortion: Any = None) -> Any: ...
-
-    @cpu_by_default()
-    def average_distortion(self, X: Any = None, distortion: Any = None) -> Any:
-        """Mean of the distortions.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_components), default=None
-            An embedding; None means the embedding found by `embed`.
-        distortion : str, Penalty, Loss or callable, default=None
-            Another function for the same edges, weights and deviations. For example, "squared"
-            gives the stress of an embedding that minimises another loss. If the problem has
-            deviations, a name means a loss. None means the problem's own functions, and includes
-            the repulsion of all pairs, if there is one.
-
-        Returns
-        -------
-        average_distortion : float or torch.Tensor of shape ()
-            By default, the average distortion that `embed` minimises. A tensor if X is a tensor
-            that requires a gradient, and a float otherwise.
-        """
-        embedding, edges, backend = self._embedding(X), self._edges, self._backend
-        wanted = wants_gradient(embedding)
-        if distortion is not None:
-            penalty = edges.deviations is None or isinstance(distortion, Penalty)
-            edges = edges.under((resolve_penalty if penalty else resolve_loss)(distortion))
-        term: Term
-        if distortion is None and self._repulsion is not None:
-            term = self._objective(embedding.dtype)
-        elif wanted or all(backend.supports(segment.function) for segment in edges.segments):
-            term = self._pair_term(edges, embedding.dtype, backend)
-        else:  # a function to measure with may have no gradient
-            values = distortions(edges.to(dtype=embedding.dtype), embedding)
-            return float(dot(values, torch.ones_like(values))) / len(edges)
-        value, gradient = term.value_and_gradient(embedding.detach())
-        if wanted:
-            value = torch.as_tensor(value, dtype=embedding.dtype, device=embedding.device)
-            return with_gradient(embedding, value, gradient)
-        return float(value)
-
-    @cpu_by_default()
-    def high_distortion_pairs(self, X: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
-        """Edges and their distortions, in decreasing order of distortion.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_components), default=None
-            An embedding; None means the embedding found by `embed`.
-
-        Returns
-        -------
-        edges : torch.Tensor of shape (p, 2)
-            The edges.
-        distortions : torch.Tensor of shape (p,)
-            Their distortions, in decreasing order.
-        """
-        values = self.distortions(X)
-        order = torch.argsort(values, descending=True, stable=True)
-        return self.edges[order], values[order]
-
-
-def _common_dtype(*arrays: Any) -> torch.dtype:
-    for array in arrays:
-        dtype = getattr(array, "dtype", None)
-        if dtype == torch.float64 or (
-            array is not None
-            and not isinstance(array, torch.Tensor)
-            and np.asarray(array).dtype == np.float64
-        ):
-            return torch.float64
-    return torch.float32
 
 
 def _check_numbers(tol: Any, max_iter: Any, memory_size: Any, snapshot_every: int | None) -> None:

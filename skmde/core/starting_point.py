@@ -22,7 +22,7 @@ from skmde.constraints import Centered, Constraint
 from skmde.core.fixed_items import start_over_fixed
 from skmde.core.objectives.base import Objective
 from skmde.core.objectives.edge_term import Edges
-from skmde.core.objectives.edges import EdgeList
+from skmde.core.objectives.edges import EdgeList, known_deviations
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.exceptions import ConvergenceWarning
@@ -135,7 +135,7 @@ class Starts:
         self, generator: np.random.Generator, dtype: torch.dtype, constraint: Constraint
     ) -> torch.Tensor:
         X = constraint.initialize(*self.shape, generator, dtype, self.device)
-        t = self.edges.deviations
+        t = known_deviations(self.edges)
         if t is None or not constraint.is_free:
             return X
         # Scale X to the original distances: normal vectors are about sqrt(2 m) apart.

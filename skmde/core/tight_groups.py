@@ -31,6 +31,9 @@ Penalties make a pair tight by its weight alone. Its length is then the distance
 w p'(d) balances R, the pull of an item's other pairs at the typical distance, and its stiffness is
 R / d. Only a few items count: if weights have a wide spectrum, no pairs stand out.
 
+If some pairs are under losses and others under penalties, or under several losses, then the pairs
+under penalties add their pull, at the typical distance, to what holds an item otherwise.
+
 X is in the units of the embedding; so is Z, but for the offsets in tight groups.
 """
 
@@ -47,6 +50,7 @@ import torch
 from skmde._linalg.components import component_labels
 from skmde._linalg.scaling import root_mean_square
 from skmde.core.objectives.edge_term import Edges
+from skmde.core.objectives.edges import known_deviations
 from skmde.core.typical_scale import growth, pulls_at_typical_distance
 from skmde.functions.base import Loss, Penalty
 
@@ -171,7 +175,6 @@ def find_tight_groups(edges: Edges, n_items: int, fixed: np.ndarray) -> TightGro
     Parameters
     ----------
     edges : EdgeList or AllPairs
-        All with one loss, or with penalties.
     n_items : int
     fixed : ndarray of int
         Items with given coordinates.
@@ -185,6 +188,8 @@ def find_tight_groups(edges: Edges, n_items: int, fixed: np.ndarray) -> TightGro
     is_fixed[fixed] = True
     if edges.deviations is None:
         return _groups_by_weight(edges, is_fixed)
+    if len(edges.segments) > 1:
+        return _groups_of_mix(edges, is_fixed)
     function, deviations, weights = edges.segments[0].function, edges.deviations, edges.weights
     assert isinstance(function, Loss)
     p = len(edges)
@@ -249,12 +254,78 @@ def _groups_by_weight(edges: Edges, is_fixed: np.ndarray) -> TightGroups | None:
     return _grouped(_Pairs(pairs, stiffness, lengths), rest, is_fixed, rest).to(edges.device)
 
 
-def _lengths(penalty: Penalty | Loss, w: np.ndarray, pulls: np.ndarray, rest: float) -> np.ndarray:
-    """Distances at which pairs pull with the force of the rest; at least 1e-14, at most 1."""
+def _groups_of_mix(edges: Edges, is_fixed: np.ndarray) -> TightGroups | None:
+    """The tight groups of a problem with several losses, or with losses and penalties."""
+    known = known_deviations(edges)
+    assert known is not None and edges.deviations is not None
+    n_items, p = len(is_fixed), len(edges)
+    typical = root_mean_square(known[:: -(-len(known) // _SAMPLE)].double().cpu().numpy())
+    if not typical > 0:
+        return None
+    stiffness, lengths = np.zeros((2, p)), edges.deviations.double().cpu().numpy()
+    is_loss = np.zeros(p, dtype=bool)
+    for segment in edges.segments:
+        own, function = slice(segment.start, segment.stop), segment.function
+        w = edges.weights[own]
+        if isinstance(function, Loss):
+            is_loss[own] = True
+            stiffness[:, own] = _stiffness(function, w, edges.deviations[own], typical)
+        else:
+            pulls = pulls_at_typical_distance(function, w, typical)
+            stiffness[:, own] = np.abs(pulls) / typical / typical
+    losses = stiffness[:, is_loss & (stiffness > 0).all(axis=0)]
+    if not losses.size:
+        return None
+    per_item = 2 * np.count_nonzero(is_loss) / n_items
+    others = stiffness[0, ~is_loss]
+    pull = 2 * len(others) / n_items * float(np.median(others)) if len(others) else 0.0
+    loosest = np.sort(losses, axis=1)[:, losses.shape[1] // n_items]
+    tight = (per_item * loosest + pull) * [_TIGHT, 1.0]
+    loose = losses[0, losses[0] < tight[0]]
+    rest = pull + per_item * (float(loose.mean()) if len(loose) else float(loosest[0]))
+    _tighten_by_weight(edges, n_items, stiffness, lengths, rest, typical)
+    found = np.flatnonzero((stiffness >= tight[:, None]).all(axis=0))
+    pairs = edges.pairs_at(found)
+    free = ~is_fixed[pairs].all(axis=1)
+    if not free.any():
+        return None
+    tight_pairs = _Pairs(pairs, stiffness[0, found], lengths[found]).where(free)
+    return _grouped(tight_pairs, float(tight[0]), is_fixed, rest).to(edges.device)
+
+
+def _tighten_by_weight(
+    edges: Edges,
+    n_items: int,
+    stiffness: np.ndarray,
+    lengths: np.ndarray,
+    rest: float,
+    typical: float,
+) -> None:
+    """Write the stiffness and lengths of pairs that penalties make tight; 0 for the other ones."""
+    weights = edges.weights.double().cpu().numpy()
+    for segment in edges.segments:
+        own, function = slice(segment.start, segment.stop), segment.function
+        if isinstance(function, Loss):
+            continue
+        k, w = stiffness[0, own].copy(), weights[own]
+        heavy = np.flatnonzero((w > 0) & (k >= _TIGHT * rest))
+        stiffness[:, own] = 0.0
+        items = np.unique(edges.pairs_at(segment.start + heavy))
+        if not 0 < len(items) <= max(2, _MOST_ITEMS * n_items):
+            continue
+        found = _lengths(function, w[heavy], typical * k[heavy], typical * rest, typical)
+        stiffness[:, segment.start + heavy] = typical * rest / found
+        lengths[segment.start + heavy] = found
+
+
+def _lengths(
+    penalty: Penalty | Loss, w: np.ndarray, pulls: np.ndarray, rest: float, unit: float = 1.0
+) -> np.ndarray:
+    """Distances at which pairs pull with the force of the rest; 1e-14 units to 1 unit."""
     if penalty.kernel_parameters() is None:  # as if it were quadratic
-        return (rest / pulls).clip(_SHORTEST, 1.0)
+        return (unit * rest / pulls).clip(unit * _SHORTEST, unit)
     assert isinstance(penalty, Penalty)
-    d = torch.from_numpy(np.geomspace(_SHORTEST, 1.0, 200))
+    d = unit * torch.from_numpy(np.geomspace(_SHORTEST, 1.0, 200))
     forces = (penalty.slope(d) * d).numpy()
     found: np.ndarray = d.numpy()[np.argmax(w[:, None] * forces >= rest, axis=1)]
     return found

@@ -15,6 +15,7 @@ the same for a good start and a bad one. Therefore it is taken from the pairs al
 - Penalties. The length is 1, and the value is the mean of |w_k p'(1)|. A penalty fixes the size of
   an embedding by its own parameters, and for every built-in one they are of order 1 by default. A
   barrier, which is infinite at 1, names another distance.
+- Both. The length is that of the losses, and the penalties count as |w_k p'(L)| L at this length L.
 
 A few items with huge weights must not decide when the others are solved. So an item whose share of
 the value is above 100 times the median item's counts as if it had that much.
@@ -25,7 +26,7 @@ variables have that effect.
 
 The value of a loss is negligible if it is at most that of an embedding whose distances are all too
 large by 1e-4 (float32 resolves little more), or by 1e-10 if some pairs are tight. The value of a
-penalty does not tell how good an embedding is.
+penalty does not tell how good an embedding is, nor does a sum with penalties.
 
 The first step of a solver needs no precise unit. It is one over the mean of |w_k|, times a power of
 the length, where all functions are built in, so that it is 1 for weights of 1 in the unit length.
@@ -97,9 +98,11 @@ def typical_scale(
         own = slice(segment.start, segment.stop, _stride(function, n))
         w = edges.weights[own]
         share = n / len(w)
-        if edges.deviations is None:
-            grown = _pulls(function, w)
+        if isinstance(function, Penalty):
+            grown = _pulls(function, w, length)
+            negligible = math.inf
         else:
+            assert edges.deviations is not None
             delta = edges.deviations[own].clamp(max=longest)
             grown = growth(function, w, delta, factor * delta)
             negligible += share * _total(growth(function, w, delta, (1 + exact) * delta))
@@ -131,7 +134,7 @@ def _stiffness(
         for degree in [function.degree]
     ]
     built_in = all(function.kernel_parameters() is not None for function in functions)
-    if not built_in or powers[0] is None:
+    if not built_in or powers[0] is None or len(set(powers)) > 1:
         return None
     stiffness = mean_weight * length ** powers[0]
     return stiffness if 0 < stiffness < math.inf else None
@@ -150,12 +153,16 @@ def _root_mean_square(edges: Edges, longest: float) -> float:
     """Root mean square of the original distances, from the pairs that are looked at."""
     assert edges.deviations is not None
     squares = 0.0
+    n_known = 0
     for segment in edges.segments:
+        if isinstance(segment.function, Penalty):
+            continue
         n = segment.stop - segment.start
         delta = edges.deviations[segment.start : segment.stop : _stride(segment.function, n)]
         delta = delta.clamp(max=longest)
         squares += n / len(delta) * float(dot(delta.double(), delta.double()))
-    return math.sqrt(squares / len(edges))
+        n_known += n
+    return math.sqrt(squares / n_known)
 
 
 def _stride(function: Penalty | Loss, n: int) -> int:
@@ -211,18 +218,39 @@ def _total(x: torch.Tensor) -> float:
     return float(dot(x.abs(), torch.ones_like(x)))
 
 
-def _pulls(function: Penalty | Loss, w: torch.Tensor) -> torch.Tensor:
-    """Derivatives of weighted penalties at distance 1."""
+def _pulls(function: Penalty | Loss, w: torch.Tensor, length: float = 1.0) -> torch.Tensor:
+    """Derivatives of weighted penalties at the usual distance, times the distance."""
     assert isinstance(function, Penalty)
     w = _exact(function, w)
-    d = torch.full_like(w, function.typical_distance)
+    typical = function.typical_distance
+    if isinstance(typical, torch.Tensor):
+        d = typical.to(w)
+    else:
+        d = torch.full_like(w, length if typical == 1.0 else typical)
     block = block_size(function, w.device, len(w))
-    return d * by_block(lambda f, d, w, _: f.weighted_slope(d, w), function, d, w, None, block)
+    pulls = d * by_block(lambda f, d, w, _: f.weighted_slope(d, w), function, d, w, None, block)
+    return pulls if length == 1.0 else length * pulls
 
 
-def pulls_at_typical_distance(function: Penalty | Loss, w: torch.Tensor) -> np.ndarray:
-    """Derivatives of weighted penalties at the distance that is typical of them; float64."""
-    pulls: np.ndarray = _pulls(function, w).double().cpu().numpy()
+def pulls_at_typical_distance(
+    function: Penalty | Loss, w: torch.Tensor, length: float = 1.0
+) -> np.ndarray:
+    """Derivatives of weighted penalties at the distance that is typical of them; float64.
+
+    Parameters
+    ----------
+    function : Penalty
+    w : torch.Tensor of shape (p,)
+        Weights.
+    length : float, default=1.0
+        The unit of length, for penalties that name no distance of their own. The derivatives are
+        multiplied by it.
+
+    Returns
+    -------
+    pulls : ndarray of shape (p,)
+    """
+    pulls: np.ndarray = _pulls(function, w, length).double().cpu().numpy()
     return pulls
 
 

@@ -20,8 +20,9 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
+import numpy as np
 import torch
 from sklearn.base import BaseEstimator
 
@@ -83,6 +84,33 @@ class DistortionFunction(BaseEstimator):
         a, b = [*(float(getattr(self, name)) for name in self._kernel_arguments), 0.0, 0.0][:2]
         return kind, a, b
 
+    @property
+    def varies_by_pair(self) -> bool:
+        """Whether a parameter holds a number for each pair, so that all pairs belong together."""
+        return False
+
+    def of_pairs(self, positions: np.ndarray, n_pairs: int) -> Self:
+        """The function of some of the pairs.
+
+        Parameters
+        ----------
+        positions : ndarray of int of shape (k,)
+            Positions of these pairs in the list of all.
+        n_pairs : int
+            Number of all pairs.
+
+        Returns
+        -------
+        DistortionFunction
+            Itself, unless a parameter holds a number for each pair.
+
+        Raises
+        ------
+        ValueError
+            If a parameter does not hold a number for each of the pairs.
+        """
+        return self
+
     def _require(
         self, name: str, *, above: float | None = None, at_least: float | None = None
     ) -> None:
@@ -107,10 +135,13 @@ class DistortionFunction(BaseEstimator):
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return self.get_params(deep=False) == other.get_params(deep=False)
+        return self._comparable_parameters() == other._comparable_parameters()
 
     def __hash__(self) -> int:
-        return hash((type(self), tuple(self.get_params(deep=False).values())))
+        return hash((type(self), tuple(self._comparable_parameters().values())))
+
+    def _comparable_parameters(self) -> dict[str, Any]:
+        return self.get_params(deep=False)
 
 
 class Penalty(DistortionFunction):

@@ -9,10 +9,13 @@ units of the embedding.
 
 from __future__ import annotations
 
-from typing import ClassVar
+import numbers
+from typing import Any, ClassVar
 
+import numpy as np
 import torch
 
+from skmde._utils.validation import check_not_masked
 from skmde.functions import kinds
 from skmde.functions.base import Penalty
 from skmde.functions.stable import Tensor, finite, floored
@@ -225,8 +228,9 @@ class Barrier(Penalty):
 
     Parameters
     ----------
-    rho : float
-        At least 0, in units of the embedding. Distances must stay above rho.
+    rho : float or array-like of shape (p,)
+        At least 0, in units of the embedding. Distances must stay above rho. An array holds a
+        number for each of the p pairs, in the order in which they are given to :class:`skmde.MDE`.
 
     Notes
     -----
@@ -240,20 +244,80 @@ class Barrier(Penalty):
     >>> from skmde import Barrier
     >>> Barrier(rho=1.0).weighted_value(torch.tensor([0.5, 2.0]), torch.tensor([3.0, 3.0]))
     tensor([inf, 6.])
+
+    Discs of different radii, which may not overlap:
+
+    >>> from skmde import MDE
+    >>> radii = torch.tensor([1.0, 2.0, 3.0])
+    >>> edges = torch.tensor([[0, 1], [0, 2], [1, 2]])
+    >>> barrier = Barrier(radii[edges].sum(dim=1))
+    >>> X = MDE(3, 2, edges, barrier).embed(10 * torch.eye(3)[:, :2])
+    >>> torch.pdist(X).round(decimals=2)
+    tensor([4., 5., 6.])
     """
 
     _kind: ClassVar[int] = kinds.BARRIER
     _kernel_arguments: ClassVar[tuple[str, ...]] = ("rho",)
 
-    def __init__(self, rho: float) -> None:
+    def __init__(self, rho: Any) -> None:
         self.rho = rho
 
-    def validate(self) -> None:
-        self._require("rho", at_least=0)
+    def __repr__(self) -> str:
+        if self.varies_by_pair:
+            return f"Barrier(rho=<{np.size(self._array())} numbers>)"
+        return str(super().__repr__())
 
     @property
-    def typical_distance(self) -> float:  # type: ignore[override]
-        return self.rho + 10.0
+    def varies_by_pair(self) -> bool:
+        return not isinstance(self.rho, numbers.Number | str | None)
+
+    def of_pairs(self, positions: np.ndarray, n_pairs: int) -> Barrier:
+        if not self.varies_by_pair:
+            return self
+        rho = self._array()
+        if rho.shape != (n_pairs,):
+            raise ValueError(
+                f"Barrier: rho must be a number, or one number for each of the {n_pairs} pairs; "
+                f"got an array of shape {rho.shape}."
+            )
+        return type(self)(torch.from_numpy(rho[positions]))
+
+    def validate(self) -> None:
+        if not self.varies_by_pair:
+            self._require("rho", at_least=0)
+            return
+        rho = self._array()
+        bad = rho[~(np.isfinite(rho) & (rho >= 0))] if rho.dtype.kind in "fiu" else rho.ravel()
+        if rho.ndim != 1 or bad.size or rho.dtype.kind not in "fiu":
+            got = f"{bad[0]!r} among them" if rho.ndim == 1 and bad.size else f"shape {rho.shape}"
+            raise ValueError(
+                "Barrier: rho must be a finite number, at least 0, or hold one for each pair; got "
+                f"{got}."
+            )
+
+    def kernel_parameters(self) -> tuple[int, float, float] | None:
+        if self.varies_by_pair:
+            self.validate()
+            return None
+        return super().kernel_parameters()
+
+    def _array(self) -> np.ndarray:
+        rho = self.rho.detach().cpu() if isinstance(self.rho, Tensor) else self.rho
+        check_not_masked(rho, "rho", "give every pair a number")
+        return np.asarray(rho)
+
+    def _comparable_parameters(self) -> dict[str, Any]:
+        return {"rho": tuple(self._array().tolist()) if self.varies_by_pair else self.rho}
+
+    def _beyond(self, d: Tensor) -> Tensor:
+        """The distances above rho."""
+        if self.varies_by_pair:
+            return d - torch.as_tensor(self.rho).to(d)
+        return d - self.rho
+
+    @property
+    def typical_distance(self) -> Any:  # type: ignore[override]
+        return (torch.as_tensor(self.rho) if self.varies_by_pair else self.rho) + 10.0
 
     def value(self, d: Tensor) -> Tensor:
         return self.weighted_value(d, torch.ones_like(d))
@@ -262,14 +326,15 @@ class Barrier(Penalty):
         return self.weighted_slope(d, torch.ones_like(d))
 
     def curvature(self, d: Tensor) -> Tensor:
-        return floored(d - self.rho) ** -2
+        return floored(self._beyond(d)) ** -2
 
     def weighted_value(self, d: Tensor, w: Tensor) -> Tensor:
-        inside = finite(w * d - torch.log(floored(d - self.rho)))
-        return torch.where(d > self.rho, inside, torch.inf)
+        beyond = self._beyond(d)
+        inside = finite(w * d - torch.log(floored(beyond)))
+        return torch.where(beyond > 0, inside, torch.inf)
 
     def weighted_slope(self, d: Tensor, w: Tensor) -> Tensor:
-        return finite((w - 1 / floored(d - self.rho)) / floored(d))
+        return finite((w - 1 / floored(self._beyond(d))) / floored(d))
 
     def weighted_curvature(self, d: Tensor, w: Tensor) -> Tensor:
         return self.curvature(d).expand(torch.broadcast_shapes(d.shape, w.shape))

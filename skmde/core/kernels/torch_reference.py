@@ -72,7 +72,7 @@ def block_size(function: Penalty | Loss, device: torch.device, n_edges: int) -> 
     A plain callable may hold one parameter for each edge. It must then be called with all edges at
     once. To find out, it is called with two edges, which then raises an error.
     """
-    if not is_cpu(device) or n_edges <= CALL:
+    if not is_cpu(device) or n_edges <= CALL or function.varies_by_pair:
         return n_edges
     two = torch.ones(2)
     try:
@@ -93,7 +93,7 @@ def distortions(
     block: int,
 ) -> torch.Tensor:
     """Weighted distortions at embedding distances `d`; losses need the original ones, `delta`."""
-    return by_block(_values, function, d, w, delta, block)
+    return by_block(weighted_values, function, d, w, delta, block)
 
 
 def derivatives(
@@ -104,7 +104,7 @@ def derivatives(
     block: int,
 ) -> torch.Tensor:
     """Derivatives of the weighted distortions by the embedding distances `d`."""
-    return d * by_block(_slopes, function, d, w, delta, block)
+    return d * by_block(weighted_slopes, function, d, w, delta, block)
 
 
 def value_and_gradient(
@@ -120,8 +120,8 @@ def value_and_gradient(
     """Sum of weighted distortions (a float64 scalar tensor) and its gradient, shape (n, m)."""
     difference = take_rows(X, i) - take_rows(X, j)
     d = torch.linalg.vector_norm(difference, dim=1)
-    slope = by_block(_slopes, function, d, w, delta, block)
-    values = by_block(_values, function, d, w, delta, block)
+    slope = by_block(weighted_slopes, function, d, w, delta, block)
+    values = by_block(weighted_values, function, d, w, delta, block)
     total = dot(values, torch.ones_like(values))
     return total, incidence.apply(slope.to(X.dtype).unsqueeze(1) * difference)
 
@@ -143,22 +143,34 @@ def by_block(
     )
 
 
-def _values(
+def weighted_values(
     function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, delta: torch.Tensor | None
 ) -> torch.Tensor:
+    """Weighted distortions."""
     if isinstance(function, Loss):
         assert delta is not None
         return w * function.value(delta, d)
     return function.weighted_value(d, w)
 
 
-def _slopes(
+def weighted_slopes(
     function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, delta: torch.Tensor | None
 ) -> torch.Tensor:
+    """Derivatives of weighted distortions, divided by the distances."""
     if isinstance(function, Loss):
         assert delta is not None
         return w * function.slope(delta, d)
     return function.weighted_slope(d, w)
+
+
+def weighted_curvatures(
+    function: Penalty | Loss, d: torch.Tensor, w: torch.Tensor, delta: torch.Tensor | None
+) -> torch.Tensor:
+    """Second derivatives of weighted distortions."""
+    if isinstance(function, Loss):
+        assert delta is not None
+        return w * function.curvature(delta, d)
+    return function.weighted_curvature(d, w)
 
 
 def history_dots(H: torch.Tensor, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

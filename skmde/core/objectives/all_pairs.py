@@ -120,7 +120,7 @@ class AllPairs:
         w_tensor, delta_tensor = (
             None if x is None else torch.tensor(x, dtype=dtype, device=device) for x in (w, delta)
         )
-        function = repel if -1 in signs else attract
+        function = (repel if -1 in signs else attract).of_pairs(np.arange(p), p)
         return cls(n_items, function, w_tensor, delta_tensor, dtype, device)
 
     @property

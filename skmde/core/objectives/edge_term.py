@@ -14,6 +14,10 @@ for its own segments.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import torch
 
 from skmde.core.kernels import torch_reference
@@ -90,16 +94,41 @@ def distances(edges: Edges, X: torch.Tensor) -> torch.Tensor:
 
 def distortions(edges: Edges, X: torch.Tensor) -> torch.Tensor:
     """Weighted distortions of the edges, in the caller's order, shape (p,)."""
+
+    def values(*arguments: Any) -> torch.Tensor:
+        function, d, w, delta, block = arguments
+        found = torch_reference.distortions(function, d.detach(), w, delta, block)
+        if wants_gradient(d):
+            derivatives = torch_reference.derivatives(function, d.detach(), w, delta, block)
+            found = with_gradient(d, found, derivatives)
+        return found
+
+    return _by_run(edges, X, values)
+
+
+Evaluate = Callable[..., torch.Tensor]
+
+
+def by_segment(edges: Edges, X: torch.Tensor, evaluate: Evaluate) -> torch.Tensor:
+    """A function of the distances of the edges, in the caller's order, shape (p,).
+
+    Parameters
+    ----------
+    edges : EdgeList or AllPairs
+    X : torch.Tensor of shape (n_items, n_components)
+    evaluate : callable
+        Takes a distortion function, and distances, weights and original distances (None for a
+        penalty) of its edges, as `torch_reference.weighted_slopes` does.
+    """
+    return _by_run(edges, X, partial(torch_reference.by_block, evaluate))
+
+
+def _by_run(edges: Edges, X: torch.Tensor, evaluate: Evaluate) -> torch.Tensor:
     d = torch_reference.distances(X, edges.i, edges.j)
     parts, start = [], 0
     for run in edges.runs():
         stop = start + len(run.i)
         block = torch_reference.block_size(run.function, edges.device, len(run.i))
-        part, known = d[start:stop], (run.weights, run.deviations, block)
-        values = torch_reference.distortions(run.function, part.detach(), *known)
-        if wants_gradient(part):
-            slopes = torch_reference.derivatives(run.function, part.detach(), *known)
-            values = with_gradient(part, values, slopes)
-        parts.append(values)
+        parts.append(evaluate(run.function, d[start:stop], run.weights, run.deviations, block))
         start = stop
     return edges.to_callers_order(torch.cat(parts))

@@ -50,7 +50,8 @@ class EdgeList:
     weights : torch.Tensor of shape (p,)
         Weight of each pair; 1 where the caller gave none.
     deviations : torch.Tensor of shape (p,) or None
-        Original distances, for losses; in the units of the embedding.
+        Original distances, for losses; in the units of the embedding. 0 for pairs under a penalty;
+        None if all are.
     segments : tuple of Segment
         Contiguous segments that cover all p edges.
     order : torch.Tensor of shape (p,), int64, or None
@@ -110,8 +111,15 @@ class EdgeList:
             )
             order = torch.cat([first, n + second])
         deviations = None
-        if self.deviations is not None and other.deviations is not None:
-            deviations = torch.cat([self.deviations, other.deviations])
+        if self.deviations is not None or other.deviations is not None:
+            deviations = torch.cat(
+                [
+                    torch.zeros_like(edges.weights)
+                    if edges.deviations is None
+                    else edges.deviations
+                    for edges in both
+                ]
+            )
         return EdgeList(
             i=torch.cat([self.i, other.i]),
             j=torch.cat([self.j, other.j]),
@@ -175,8 +183,9 @@ class EdgeList:
             w = None if w is None else w[order]
             delta = None if delta is None else delta[order]
         split = int(np.searchsorted(side, 1))
+        stored = np.arange(p) if order is None else order
         segments = tuple(
-            Segment(start, stop, function)
+            Segment(start, stop, function.of_pairs(stored[start:stop], p))
             for start, stop, function in ((0, split, attract), (split, p, repel))
             if stop > start
         )
@@ -201,9 +210,30 @@ def runs_of(edges: Any) -> list[Run]:
     runs = []
     for segment in edges.segments:
         own = slice(segment.start, segment.stop)
-        known = None if delta is None else delta[own]
+        known = delta[own] if isinstance(segment.function, Loss) else None
         runs.append(Run(segment.function, i[own], j[own], w[own], known))
     return runs
+
+
+def known_deviations(edges: Any) -> torch.Tensor | None:
+    """Original distances of the pairs of an `EdgeList` or of `AllPairs` that are under a loss."""
+    delta, segments = edges.deviations, edges.segments
+    if delta is None or all(isinstance(segment.function, Loss) for segment in segments):
+        return delta
+    parts = [delta[s.start : s.stop] for s in segments if isinstance(s.function, Loss)]
+    return torch.cat(parts)
+
+
+def penalty_weights(edges: Any) -> torch.Tensor:
+    """Weights of the pairs of an `EdgeList` or of `AllPairs`; 0 where there is a loss."""
+    losses = [segment for segment in edges.segments if isinstance(segment.function, Loss)]
+    if not losses:
+        weights: torch.Tensor = edges.weights
+        return weights
+    weights = edges.weights.clone()
+    for segment in losses:
+        weights[segment.start : segment.stop] = 0
+    return weights
 
 
 def as_edges(edges: Any, n_items: int) -> np.ndarray:

@@ -17,9 +17,14 @@ import torch
 
 from skmde._linalg.frame import Unit
 from skmde._linalg.scaling import root_mean_square
-from skmde.core.item_potentials import item_potentials
-from skmde.core.kernels import torch_reference
+from skmde.core.kernels.torch_reference import (
+    weighted_curvatures,
+    weighted_slopes,
+    weighted_values,
+)
+from skmde.core.objectives.edge_term import by_segment
 from skmde.core.objectives.edges import EdgeList
+from skmde.core.placement.item_potentials import item_potentials
 from skmde.estimators.pairs.base import kept_dtype
 from skmde.functions.adapters import CallableLoss, CallablePenalty
 from skmde.functions.base import Loss
@@ -116,7 +121,7 @@ class SolvedProblem:
         p = len(self.edges)
         values = np.empty(p, dtype=kept_dtype(p))
         for block, edges in self._blocks():
-            values[block] = self.factor * _by_segment(edges, self._inside(), _value)
+            values[block] = self.factor * self._by_pair(edges, weighted_values)
         weights = np.ones(p, np.float32) if self.weights is None else self.weights
         n_pulls = 0 if self.pulls is None else len(self.pulls[0])
         return Distortions(
@@ -156,7 +161,10 @@ class SolvedProblem:
         for block, edges in self._blocks():
             items = self.edges[block].T
             u = self.points[items[0]] - self.points[items[1]]
-            slope, curvature = self._of_pairs(edges, _slope), self._of_pairs(edges, _curvature)
+            slope, curvature = (
+                self._of_pairs(edges, weighted_slopes),
+                self._of_pairs(edges, weighted_curvatures),
+            )
             square = np.square(u).sum(axis=1)
             bend = np.divide(curvature - slope, square, out=np.zeros(len(u)), where=square > 0)
             for a in range(m):
@@ -204,7 +212,9 @@ class SolvedProblem:
         at = np.flatnonzero((self.edges == item).any(axis=1))
         if len(at):
             own = self._selected(at)
-            slope = np.concatenate([own._of_pairs(edges, _slope) for _, edges in own._blocks()])
+            slope = np.concatenate(
+                [own._of_pairs(edges, weighted_slopes) for _, edges in own._blocks()]
+            )
             others = np.where(own.edges[:, 0] == item, own.edges[:, 1], own.edges[:, 0])
             found.append(("pair", others, -slope[:, None] * (x - self.points[others])))
         if self.repulsion is not None:
@@ -254,15 +264,21 @@ class SolvedProblem:
 
     @property
     def functions_need_all_pairs(self) -> bool:
-        """Whether a function is a callable, which may hold one parameter for each pair."""
+        """Whether a function holds one parameter for each pair, as a callable may."""
         functions = self.functions
         members = [functions] if isinstance(functions, Loss) else functions
-        return any(isinstance(one, CallableLoss | CallablePenalty) for one in members)
+        return any(
+            isinstance(one, CallableLoss | CallablePenalty)
+            or (one is not None and one.varies_by_pair)
+            for one in members
+        )
 
     def _of_pairs(self, edges, evaluate):
         """A derivative of the pairs' distortions that has the unit of their slope."""
-        values = _by_segment(edges, self._inside(), evaluate)
-        return self.factor / self.unit.size**2 * values
+        return self.factor / self.unit.size**2 * self._by_pair(edges, evaluate)
+
+    def _by_pair(self, edges, evaluate):
+        return by_segment(edges, self._inside(), evaluate).double().numpy()
 
     def energy_shares(self, *, with_derivatives=True):
         """The share of each item in the energy of the repulsion, and the derivatives of the energy.
@@ -312,30 +328,3 @@ class SolvedProblem:
                     dtype=torch.float64,
                 ),
             )
-
-
-def _by_segment(edges, X, evaluate):
-    """A function of the pairs, in the caller's order."""
-    d = torch_reference.distances(X, edges.i, edges.j)
-    parts, start = [], 0
-    for run in edges.runs():
-        stop = start + len(run.i)
-        block = torch_reference.block_size(run.function, edges.device, len(run.i))
-        known = d[start:stop], run.weights, run.deviations, block
-        parts.append(torch_reference.by_block(evaluate, run.function, *known))
-        start = stop
-    return edges.to_callers_order(torch.cat(parts)).double().numpy()
-
-
-def _value(function, d, w, delta):
-    return w * function.value(delta, d) if delta is not None else function.weighted_value(d, w)
-
-
-def _slope(function, d, w, delta):
-    return w * function.slope(delta, d) if delta is not None else function.weighted_slope(d, w)
-
-
-def _curvature(function, d, w, delta):
-    if delta is not None:
-        return w * function.curvature(delta, d)
-    return function.weighted_curvature(d, w)

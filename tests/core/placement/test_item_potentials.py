@@ -5,9 +5,9 @@ import pytest
 import torch
 from labels import label
 
-import skmde.core.item_potentials as module
+import skmde.core.placement.item_potentials as module
 from skmde import Cauchy, InversePower, Log1p
-from skmde.core.item_potentials import item_potentials
+from skmde.core.placement.item_potentials import item_potentials
 
 
 def _energy(X, penalty, s):
