@@ -169,7 +169,7 @@ def _is_at_a_kink(objective: Objective, constraint: Constraint, result: SolveRes
     X = result.X
 
     def gradient(X: torch.Tensor) -> torch.Tensor:
-        return constraint.project_tangent(X, objective.value_and_gradient(X)[1]).contiguous()
+        return constraint.project_gradient(X, objective.value_and_gradient(X)[1]).contiguous()
 
     G = gradient(X)
     size = math.sqrt(float(dot(X, X)) / float(dot(G, G)))
@@ -188,7 +188,7 @@ def _better_is_near(
     median do not move.
     """
     X = result.X
-    G = constraint.project_tangent(X, objective.value_and_gradient(X)[1]).contiguous()
+    G = constraint.project_gradient(X, objective.value_and_gradient(X)[1]).contiguous()
     lengths = torch.linalg.vector_norm(G, dim=1)
     longest = _USUAL * lengths[lengths > 0].nanmedian()
     V = torch.where((lengths <= longest)[:, None], -G, 0.0)
