@@ -15,6 +15,8 @@ from sklearn.base import BaseEstimator
 
 Tensor = torch.Tensor
 
+FILLED = 0.9  # part of a set that a starting point takes which is shrunk to fit
+
 
 class Constraint(BaseEstimator):
     """Base class of constraint sets.
@@ -248,9 +250,11 @@ class Constraint(BaseEstimator):
         Returns
         -------
         torch.Tensor of shape (n_items, n_components)
-            The default is the projection of standard normal numbers.
+            The default is the projection of standard normal numbers, moved to the set by
+            `arrange`.
         """
-        return self.project(standard_normal(n_items, n_components, generator, dtype, device))
+        Z = standard_normal(n_items, n_components, generator, dtype, device)
+        return self.project(self.arrange(Z))
 
     def violation(self, X: Tensor) -> float:
         """How far an embedding is from the set.

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from skmde._utils.validation import as_host_array
-from skmde.constraints.base import Constraint
+from skmde.constraints.base import FILLED, Constraint
 
 Tensor = torch.Tensor
 
@@ -40,9 +40,9 @@ class Box(Constraint):
     Notes
     -----
     Distances do not depend on the position of an embedding. So a starting point that is not in the
-    box is moved: to the middle of two bounds, or with its lowest coordinate to a single lower
-    bound. A component that is too long for the box is shrunk to it. If items have bounds of their
-    own, the starting point is projected only.
+    box is moved: to the middle of two bounds, or near a single one. A component that is too long
+    for the box is shrunk to nine tenths of it. If items have bounds of their own, the starting
+    point is only projected.
 
     In float32, bounds are rounded inwards.
 
@@ -87,12 +87,13 @@ class Box(Constraint):
             return X
         first, last = X.amin(dim=0), X.amax(dim=0)
         span = last - first
-        shrunk = torch.where(span > high - low, (high - low) / span, 1.0)
+        shrunk = torch.where(span > high - low, FILLED * (high - low) / span, 1.0)
         X = first + shrunk * (X - first)
-        last = first + shrunk * span
+        span = shrunk * span
+        last, margin = first + span, (1 - FILLED) * span
         middle = low / 2 + high / 2 - (first / 2 + last / 2)
-        below = torch.where(high == torch.inf, low - first, middle)
-        move = torch.where(low == -torch.inf, high - last, below)
+        below = torch.where(high == torch.inf, low + margin - first, middle)
+        move = torch.where(low == -torch.inf, high - margin - last, below)
         within = (first >= low) & (last <= high)
         return X + torch.where(within, 0.0, move)
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from skmde._utils.validation import as_host_array
-from skmde.constraints.base import Constraint, row_norms
+from skmde.constraints.base import FILLED, Constraint, row_norms
 
 Tensor = torch.Tensor
 
@@ -41,7 +41,7 @@ class Disc(Constraint):
     Notes
     -----
     Distances do not depend on the position of an embedding. So a starting point that is not in the
-    disc is moved to its centre, and shrunk if it is too large.
+    disc is moved to its centre. If it is too large, it is shrunk to nine tenths of the radius.
 
     Examples
     --------
@@ -67,9 +67,7 @@ class Disc(Constraint):
 
     def project_tangent(self, X: Tensor, Z: Tensor) -> Tensor:
         Y, norms = self._offsets(X)
-        far = 0.0 if self.center is None else float(np.abs(self._center_array()).max())
-        rounding = _ROUNDING * (1 + far / self.radius) * torch.finfo(X.dtype).eps
-        on_boundary = norms >= self.radius * (1 - rounding)
+        on_boundary = norms >= self.radius * (1 - self._rounding(X))
         normals = Y / torch.where(on_boundary, norms, 1.0)
         outwards = (normals * Z).sum(dim=1, keepdim=True).clamp(min=0)
         return torch.where(on_boundary, Z - outwards * normals, Z)
@@ -83,11 +81,12 @@ class Disc(Constraint):
         return torch.where(held, _without(Z, normals), Z)
 
     def arrange(self, X: Tensor) -> Tensor:
-        if not bool(self.held(X).any()):
+        if bool((self._offsets(X)[1] <= self.radius * (1 + self._rounding(X))).all()):
             return X
         Y = X - X.mean(dim=0)
         longest = row_norms(Y).max()
-        return self._center(X) + Y * (self.radius / longest).clamp(max=1.0)
+        shrunk = torch.where(longest > self.radius, FILLED * self.radius / longest, 1.0)
+        return self._center(X) + shrunk * Y
 
     def validate(self, n_items: int, n_components: int) -> None:
         _check_radius(self.radius, self)
@@ -116,6 +115,11 @@ class Disc(Constraint):
         if self.center is None:
             return 0.0
         return torch.from_numpy(self._center_array()).to(like)
+
+    def _rounding(self, X: Tensor) -> float:
+        """Relative error of the lengths of rows from the centre."""
+        far = 0.0 if self.center is None else float(np.abs(self._center_array()).max())
+        return _ROUNDING * (1 + far / self.radius) * torch.finfo(X.dtype).eps
 
     def _offsets(self, Z: Tensor) -> tuple[Tensor, Tensor]:
         """Rows from the centre, and their lengths of shape (n, 1)."""
