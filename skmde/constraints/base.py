@@ -51,6 +51,9 @@ class Constraint(BaseEstimator):
         space. At a point of the boundary, the directions along which an embedding stays in the set
         are a cone. The gradient is then projected with the opposite sign, since a step goes along
         minus the gradient. If False, `project_tangent` only receives gradients.
+    has_own_distance : bool
+        Whether the embedding distance of two items is `own_distance`, and not Euclidean: the length
+        of an arc within the set.
 
     See Also
     --------
@@ -94,6 +97,7 @@ class Constraint(BaseEstimator):
     fixes_position: bool = True
     acts_on_rows: bool | None = None
     has_boundary: bool = False
+    has_own_distance: bool = False
 
     @property
     def name(self) -> str:
@@ -324,6 +328,21 @@ class Constraint(BaseEstimator):
             are mostly longer.
         """
         return math.inf
+
+    def own_distance(self, d: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Distance of two items within a set that `has_own_distance`, with two derivatives.
+
+        Parameters
+        ----------
+        d : torch.Tensor
+            Euclidean distances, at least 0.
+
+        Returns
+        -------
+        distance, first, second : torch.Tensor of the shape of d
+            The default is d itself.
+        """
+        return d, torch.ones_like(d), torch.zeros_like(d)
 
     def restricted(self, items: Any) -> Constraint:
         """The same constraint for a subset of the items, embedded without the others.

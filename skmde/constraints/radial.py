@@ -8,6 +8,7 @@ outwards is removed: z - max(n . z, 0) n.
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any
 
@@ -135,12 +136,24 @@ class Sphere(Constraint):
     ----------
     radius : float, default=1.0
         Above 0, in the units of the embedding.
+    great_circle : bool, default=False
+        Whether the embedding distance of two items is the length of the great circle between them,
+        and not that of the chord. Original distances are then compared with great circles, by
+        :class:`skmde.PreserveDistances` and by :class:`skmde.MDE` with `deviations`.
 
     Raises
     ------
     ValueError
-        If the radius is not a positive number, or if there is only one component. The error is
-        raised at the first use, not by the constructor.
+        If the radius is not a positive number, `great_circle` is not a bool, or there is only one
+        component. The error is raised at the first use, not by the constructor.
+
+    Notes
+    -----
+    A chord of length d belongs to the great circle of length 2 r arcsin(d / (2 r)). The slope of
+    the arcsine is infinite at 1, where two items are opposite each other. So the arcsine goes on
+    along its tangent from ``1 - eps**0.75``, where eps is the precision: in float64, the distance
+    of two opposite items is too short by 1e-6 of the radius. A solve with great circles is in
+    float64.
 
     Examples
     --------
@@ -153,8 +166,14 @@ class Sphere(Constraint):
 
     acts_on_rows = True
 
-    def __init__(self, radius: float = 1.0) -> None:
+    def __init__(self, radius: float = 1.0, great_circle: bool = False) -> None:
         self.radius = radius
+        self.great_circle = great_circle
+
+    @property
+    def has_own_distance(self) -> bool:  # type: ignore[override]
+        """Whether distances are great circles."""
+        return bool(self.great_circle)
 
     def project(self, Z: Tensor) -> Tensor:
         self.validate(*Z.shape)
@@ -169,14 +188,33 @@ class Sphere(Constraint):
 
     def validate(self, n_items: int, n_components: int) -> None:
         _check_radius(self.radius, self)
+        if not isinstance(self.great_circle, bool | np.bool_):
+            raise ValueError(
+                f"great_circle of a Sphere must be True or False; got {self.great_circle!r}."
+            )
         if n_components < 2:
             raise ValueError(
                 "A Sphere needs n_components of at least 2: in one dimension it is two points, "
                 "between which items cannot move."
             )
 
+    def own_distance(self, d: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        if not self.great_circle:
+            return super().own_distance(d)
+        diameter = 2 * self.radius
+        u = d / diameter
+        last = 1 - torch.finfo(d.dtype).eps ** 0.75
+        near = u.clamp(max=last)
+        # Beyond the diameter, which is no distance of the sphere, the slope is 1.
+        arc = torch.asin(near) + (u.clamp(max=1) - near) / math.sqrt(1 - last**2)
+        beyond = (d - diameter).clamp(min=0)
+        cosine = torch.sqrt((1 - near) * (1 + near))
+        first = torch.where(u > 1, 1.0, 1 / cosine)
+        second = torch.where(u > last, 0.0, near / cosine**3 / diameter)
+        return diameter * arc + beyond, first, second
+
     def diameter(self, n_components: int) -> float:
-        return 2.0 * self.radius
+        return (math.pi if self.great_circle else 2.0) * self.radius
 
     def finish(self, X: Tensor) -> Tensor:
         return self.project(X)

@@ -47,6 +47,7 @@ from skmde.core.starting_point import Starts, checked_projection
 from skmde.core.tight_groups import find_tight_groups
 from skmde.core.typical_scale import typical_scale
 from skmde.exceptions import ConvergenceWarning
+from skmde.functions.adapters import LossOfDistance
 from skmde.functions.base import Penalty
 from skmde.functions.registry import resolve_loss, resolve_penalty
 
@@ -181,12 +182,18 @@ class MDE:
         self.constraint = resolve_constraint(constraint)
         self.constraint.validate(self.n_items, self.n_components)
         build = AllPairs.build if edges is None else partial(EdgeList.build, edges)
+        own = self.constraint.has_own_distance
+        if own and deviations is None:
+            raise ValueError(
+                f"{self.constraint!r} has distances of its own, which are compared with original "
+                "distances: pass deviations, or a constraint without them."
+            )
         self._edges: Edges = build(
             self.n_items,
             distortion,
             weights=weights,
             deviations=deviations,
-            dtype=_common_dtype(weights, deviations),
+            dtype=torch.float64 if own else _common_dtype(weights, deviations),
             device=self.device,
         )
         self._check_magnitudes()
@@ -401,13 +408,20 @@ class MDE:
         )
 
     def _pair_term(self, edges: Edges, dtype: torch.dtype, backend: Backend) -> Term:
-        edges = edges.to(dtype=dtype)
+        edges = self._measured(edges.to(dtype=dtype))
         m = self.n_components
         if isinstance(edges, AllPairs):
             term = AllPairsTerm.build(edges, m, dtype=dtype, backend=backend)
             if term is not None:
                 return term
         return EdgeTerm(edges, self.n_items, m, dtype=dtype, backend=backend)
+
+    def _measured(self, edges: Edges) -> Edges:
+        """The pairs with functions of Euclidean distances, if the constraint has others."""
+        if not self.constraint.has_own_distance:
+            return edges
+        function = edges.segments[0].function
+        return edges.under(LossOfDistance(function, self.constraint.own_distance))
 
     def effective_repulsive_weight(self) -> float:
         """Weight of the repulsion of all pairs that has the same gradient at the embedding.
@@ -501,7 +515,8 @@ class MDE:
             In the order of `edges`.
         """
         embedding = self._embedding(X)
-        return distances(self._edges, embedding)
+        d = distances(self._edges, embedding)
+        return self.constraint.own_distance(d)[0] if self.constraint.has_own_distance else d
 
     @cpu_by_default()
     def distortions(self, X: Any = None) -> torch.Tensor:
@@ -518,7 +533,7 @@ class MDE:
             In the order of `edges`.
         """
         embedding = self._embedding(X)
-        return distortions(self._edges.to(dtype=embedding.dtype), embedding)
+        return distortions(self._measured(self._edges.to(dtype=embedding.dtype)), embedding)
 
     @overload
     def average_distortion(self, X: None = None, distortion: Any = None) -> float: ...
@@ -557,7 +572,7 @@ class MDE:
         elif wanted or all(backend.supports(segment.function) for segment in edges.segments):
             term = self._pair_term(edges, embedding.dtype, backend)
         else:  # a function to measure with may have no gradient
-            values = distortions(edges.to(dtype=embedding.dtype), embedding)
+            values = distortions(self._measured(edges.to(dtype=embedding.dtype)), embedding)
             return float(dot(values, torch.ones_like(values))) / len(edges)
         value, gradient = term.value_and_gradient(embedding.detach())
         if wanted:

@@ -6,8 +6,7 @@ import scipy.optimize
 import torch
 from core_problems import minimize, objective_of
 
-from skmde import MDE, Anchored, Box, Constraint, Disc, NonNegative
-from skmde.core.solvers.result import Status
+from skmde import Box, Disc, NonNegative
 
 CENTER = np.array([0.3, -0.2])
 
