@@ -66,7 +66,6 @@ def check_constraint(
     _require_like(X, torch.empty(n_items, n_components).double(), "The embedding of initialize")
     noise = torch.from_numpy(generator.standard_normal((n_items, n_components)))
     _check_projection(constraint, X, X + noise * _size(X))
-    gradients = [_gradient(X, generator) for _ in range(2)]
     if constraint.has_boundary:
         ends = [constraint.project(X + far * _spread(X) * noise) for far in _FAR]
         for at in (X, *ends):
@@ -77,7 +76,9 @@ def check_constraint(
             _check_cone(constraint, at, *directions)
             _check_face(constraint, at, *directions)
     else:
-        _check_tangent(constraint, X, *gradients)
+        for at in (X, constraint.project(X + _spread(X) * noise)):
+            gradients = [_gradient(at, generator) for _ in range(2)]
+            _check_tangent(constraint, at, *gradients)
     _check_promises(constraint, X, noise * _size(X))
 
 

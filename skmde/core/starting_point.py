@@ -81,8 +81,9 @@ class Starts:
         if movable and self.shape[0] > 1 and bool((start == start[0]).all()):
             # Coincident items exert no force on each other, so the solver cannot separate them.
             noise = self._drawn(np.random.default_rng(0), start.dtype, constraint)
+            if constraint.has_boundary:  # from the boundary, noise leads inwards
+                return checked_projection(constraint, start + _NOISE * (noise - start))
             start = start + _NOISE * noise
-            start = checked_projection(constraint, start) if constraint.has_boundary else start
         return start
 
     def _of_usual_size(self, start: torch.Tensor, length: float) -> torch.Tensor:
