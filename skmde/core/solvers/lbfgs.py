@@ -8,6 +8,8 @@ From a feasible X_0, for k = 0, 1, ...:
     t_k by a line search                modified strong Wolfe conditions (``line_search.py``)
     X_{k+1} = P(X_k + t_k V_k)          projected onto the constraint set
 
+A set with a boundary has other steps, which ``boundary.py`` explains.
+
 X is in the units of the embedding, E and G in those of the objective. `tol` has no unit: it is
 multiplied by the gradient's unit in a :class:`~skmde.core.solvers.scale.Scale`, which also gives
 the length of a first step along -G.
