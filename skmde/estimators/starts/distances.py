@@ -105,7 +105,8 @@ def scaled_to_distances_if_wild(X, pairs):
 
 def warn_if_too_long(distances, constraint, n_components):
     """Warn if the original distances are mostly longer than a set is wide."""
-    size, diameter = root_mean_square(distances), constraint.diameter(n_components)
+    diameter = constraint.diameter(n_components)
+    size = root_mean_square(distances) if diameter < np.inf else 0.0
     if size > diameter:
         warn(
             f"The original distances are about {size:.3g}, but no two items of {constraint!r} are "
