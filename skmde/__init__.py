@@ -16,7 +16,17 @@ _EXPORTS = {
     "skmde.functions.base": ("Loss", "Penalty"),
     "skmde.estimators._mde_function": ("mde",),
     "skmde._utils.show_versions": ("show_versions",),
-    "skmde.constraints": ("Anchored", "Centered", "Constraint", "Standardized"),
+    "skmde.constraints": (
+        "Anchored",
+        "Box",
+        "Centered",
+        "Constraint",
+        "Disc",
+        "NonNegative",
+        "SameCoordinate",
+        "Sphere",
+        "Standardized",
+    ),
     "skmde.core.objectives.terms": ("DistortionTerm",),
     "skmde.core.problem": ("MDE",),
     "skmde.core.solvers.result": ("SolveResult",),
@@ -87,8 +97,13 @@ if TYPE_CHECKING:
     from skmde._utils.show_versions import show_versions as show_versions
     from skmde.constraints import (
         Anchored as Anchored,
+        Box as Box,
         Centered as Centered,
         Constraint as Constraint,
+        Disc as Disc,
+        NonNegative as NonNegative,
+        SameCoordinate as SameCoordinate,
+        Sphere as Sphere,
         Standardized as Standardized,
     )
     from skmde.core.objectives.terms import DistortionTerm as DistortionTerm

@@ -15,6 +15,8 @@ from sklearn.base import BaseEstimator
 
 Tensor = torch.Tensor
 
+FILLED = 0.9  # part of a set that a starting point takes which is shrunk to fit
+
 
 class Constraint(BaseEstimator):
     """Base class of constraint sets.
@@ -44,12 +46,25 @@ class Constraint(BaseEstimator):
         set. None means that an estimator finds out by projections, and warns when it places unseen
         rows that the set cannot hold. False means that unseen rows are placed freely, without a
         warning.
+    has_boundary : bool
+        Whether `project_tangent` projects onto a cone, as for a box or a disc, and not onto a
+        space. At a point of the boundary, the directions along which an embedding stays in the set
+        are a cone. The gradient is then projected with the opposite sign, since a step goes along
+        minus the gradient. If False, `project_tangent` only receives gradients.
+    has_own_distance : bool
+        Whether the embedding distance of two items is `own_distance`, and not Euclidean: the length
+        of an arc within the set.
 
     See Also
     --------
     Centered : Mean 0.
     Standardized : Mean 0, uncorrelated columns of unit variance.
     Anchored : Given coordinates for some items.
+    Box : Coordinates between bounds.
+    NonNegative : Coordinates of at least 0.
+    Disc : Items within a distance of a point.
+    Sphere : Items at a distance from the origin.
+    SameCoordinate : Groups of items that share a coordinate.
 
     References
     ----------
@@ -81,6 +96,8 @@ class Constraint(BaseEstimator):
     fixes_unit: bool = False
     fixes_position: bool = True
     acts_on_rows: bool | None = None
+    has_boundary: bool = False
+    has_own_distance: bool = False
 
     @property
     def name(self) -> str:
@@ -116,14 +133,15 @@ class Constraint(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must define project(Z).")
 
     def project_tangent(self, X: Tensor, Z: Tensor) -> Tensor:
-        """Projection of a gradient onto the tangent space of the set.
+        """Projection onto the tangent space of the set, or onto its tangent cone.
 
         Parameters
         ----------
         X : torch.Tensor of shape (n_items, n_components)
             A feasible embedding.
         Z : torch.Tensor of shape (n_items, n_components)
-            Gradient at X of a function of the distances between items.
+            Gradient at X of a function of the distances between items. If the set
+            `has_boundary`, a direction, such as minus the gradient.
 
         Returns
         -------
@@ -131,6 +149,86 @@ class Constraint(BaseEstimator):
             The part of Z along which X stays in the set to first order.
         """
         raise NotImplementedError(f"{type(self).__name__} must define project_tangent(X, Z).")
+
+    def project_gradient(self, X: Tensor, gradient: Tensor) -> Tensor:
+        """The projected gradient G: minus the steepest direction along which X stays in the set.
+
+        X is stationary where it vanishes.
+
+        Parameters
+        ----------
+        X : torch.Tensor of shape (n_items, n_components)
+            A feasible embedding.
+        gradient : torch.Tensor of shape (n_items, n_components)
+            Gradient at X.
+
+        Returns
+        -------
+        torch.Tensor of shape (n_items, n_components)
+            The projection of `gradient` onto the tangent space. If the set `has_boundary`, minus
+            the projection of minus the gradient onto the tangent cone.
+        """
+        if self.has_boundary:
+            return -self.project_tangent(X, -gradient)
+        return self.project_tangent(X, gradient)
+
+    def held(self, Z: Tensor) -> Tensor:
+        """The parts of an embedding that a step to Z presses against the boundary.
+
+        Parameters
+        ----------
+        Z : torch.Tensor of shape (n_items, n_components)
+            Any matrix: the end of a step.
+
+        Returns
+        -------
+        torch.Tensor of bool, of shape (n_items, 1) or (n_items, n_components)
+            True for rows, or for coordinates, that the projection of Z moves. The default marks
+            rows. Only asked of a set that `has_boundary`.
+        """
+        return (self.project(Z) != Z).any(dim=1, keepdim=True)
+
+    def project_face(self, X: Tensor, Z: Tensor, held: Tensor) -> Tensor:
+        """Projection onto the directions in which the held parts move along the boundary.
+
+        The solver makes quasi-Newton steps in these directions, and in all others steps along minus
+        the gradient. The directions must be a space, on which `project_tangent` at X removes
+        nothing from the held parts.
+
+        Parameters
+        ----------
+        X : torch.Tensor of shape (n_items, n_components)
+            A feasible embedding.
+        Z : torch.Tensor of shape (n_items, n_components)
+            Any matrix.
+        held : torch.Tensor of bool
+            A result of `held`.
+
+        Returns
+        -------
+        torch.Tensor of shape (n_items, n_components)
+            The default sets the held parts to 0. A set with a curved boundary does better to
+            remove from a held row its part along the normal of the boundary. Only asked of a set
+            that `has_boundary`.
+        """
+        return torch.where(held, torch.zeros_like(Z), Z)
+
+    def arrange(self, X: Tensor) -> Tensor:
+        """A starting point that is moved to where the set is, and shrunk if it is too large.
+
+        The projection of a start that is outside would flatten it against the boundary.
+
+        Parameters
+        ----------
+        X : torch.Tensor of shape (n_items, n_components)
+            A starting point, whose position does not matter. It is projected afterwards.
+
+        Returns
+        -------
+        torch.Tensor of shape (n_items, n_components)
+            The default is X. X must be returned as it is if it is in the set.
+        """
+        return X
 
     def initialize(
         self,
@@ -156,9 +254,11 @@ class Constraint(BaseEstimator):
         Returns
         -------
         torch.Tensor of shape (n_items, n_components)
-            The default is the projection of standard normal numbers.
+            The default is the projection of standard normal numbers, moved to the set by
+            `arrange`.
         """
-        return self.project(standard_normal(n_items, n_components, generator, dtype, device))
+        Z = standard_normal(n_items, n_components, generator, dtype, device)
+        return self.project(self.arrange(Z))
 
     def violation(self, X: Tensor) -> float:
         """How far an embedding is from the set.
@@ -213,6 +313,37 @@ class Constraint(BaseEstimator):
             "must define natural_length(n_items, n_components)."
         )
 
+    def diameter(self, n_components: int) -> float:
+        """Longest distance of two items in the set.
+
+        Parameters
+        ----------
+        n_components : int
+            Dimension of the embedding.
+
+        Returns
+        -------
+        float
+            Infinite by default, for a set without a size. An estimator warns if original distances
+            are mostly longer.
+        """
+        return math.inf
+
+    def own_distance(self, d: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Distance of two items within a set that `has_own_distance`, with two derivatives.
+
+        Parameters
+        ----------
+        d : torch.Tensor
+            Euclidean distances, at least 0.
+
+        Returns
+        -------
+        distance, first, second : torch.Tensor of the shape of d
+            The default is d itself.
+        """
+        return d, torch.ones_like(d), torch.zeros_like(d)
+
     def restricted(self, items: Any) -> Constraint:
         """The same constraint for a subset of the items, embedded without the others.
 
@@ -260,6 +391,13 @@ class Constraint(BaseEstimator):
             The default is X. A set that fixes coordinates sets them to their exact values.
         """
         return X
+
+
+def row_norms(X: Tensor) -> Tensor:
+    """Euclidean norms of the rows, shape (n, 1), without overflow or underflow of squares."""
+    largest = X.abs().amax(dim=1, keepdim=True)
+    unit = torch.where(largest > 0, largest, 1.0)
+    return unit * torch.linalg.vector_norm(X / unit, dim=1, keepdim=True)
 
 
 def standard_normal(

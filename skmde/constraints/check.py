@@ -3,6 +3,10 @@
 Let P be the projection onto a smooth set, and T the projection onto its tangent space at a
 feasible X. Three properties hold, and implementations often violate one of them: P(P(Z)) = P(Z);
 T is an orthogonal projection; and T is the derivative of P at X.
+
+At the boundary of a set, T projects onto a cone, and three other properties hold: T is positively
+homogeneous; the part that it removes from a direction is orthogonal to what it leaves, and makes no
+acute angle with any other tangent (Moreau's decomposition); and T is the one-sided derivative of P.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ Tensor = torch.Tensor
 
 _RTOL = 1e-6
 _STEP = 1e-4  # of central differences, whose error is the squared step times the curvature
+_FORWARD = 1e-5  # of one-sided differences, extrapolated; few coordinates are so near a boundary
+_FAR = (1.0, 1e3)  # sizes of random moves that lead to the boundary
 
 
 def check_constraint(
@@ -31,7 +37,8 @@ def check_constraint(
 
     The checks use float64, random embeddings, and gradients of random functions of their
     distances. They include what the attributes `is_free`, `fixes_unit`, `fixes_position`,
-    `acts_on_rows` and `fixed_items` promise.
+    `acts_on_rows` and `fixed_items` promise. If the set `has_boundary`, tangent cones are checked
+    inside and at the boundary, and so is what `held` and `project_face` say of it.
 
     Parameters
     ----------
@@ -59,8 +66,19 @@ def check_constraint(
     _require_like(X, torch.empty(n_items, n_components).double(), "The embedding of initialize")
     noise = torch.from_numpy(generator.standard_normal((n_items, n_components)))
     _check_projection(constraint, X, X + noise * _size(X))
-    gradients = [_gradient(X, generator) for _ in range(2)]
-    _check_tangent(constraint, X, *gradients)
+    if constraint.has_boundary:
+        ends = [constraint.project(X + far * _spread(X) * noise) for far in _FAR]
+        for at in (X, *ends):
+            directions = [
+                torch.from_numpy(generator.standard_normal((n_items, n_components)))
+                for _ in range(2)
+            ]
+            _check_cone(constraint, at, *directions)
+            _check_face(constraint, at, *directions)
+    else:
+        for at in (X, constraint.project(X + _spread(X) * noise)):
+            gradients = [_gradient(at, generator) for _ in range(2)]
+            _check_tangent(constraint, at, *gradients)
     _check_promises(constraint, X, noise * _size(X))
 
 
@@ -117,8 +135,91 @@ def _check_tangent(constraint: Constraint, X: Tensor, Z: Tensor, other: Tensor) 
         (ahead - behind) / (2 * step),
         T,
         "project_tangent(X, Z) is not the derivative of project at X in the direction Z (by "
-        "central differences): one of the two is wrong, or they belong to different sets",
+        "central differences): one of the two is wrong, or they belong to different sets. If the "
+        "set has a boundary, has_boundary must be True",
         scale=_size(Z),
+    )
+
+
+def _check_cone(constraint: Constraint, X: Tensor, Z: Tensor, other: Tensor) -> None:
+    copies = X.clone(), Z.clone()
+    T = constraint.project_tangent(X, Z)
+    _require_like(T, Z, "project_tangent(X, Z)")
+    _require(
+        torch.equal(X, copies[0]) and torch.equal(Z, copies[1]),
+        "project_tangent changed X or Z: compute a new tensor instead.",
+    )
+    scale = _size(Z)
+    _require_close(
+        constraint.project_tangent(X, T),
+        T,
+        "project_tangent is not idempotent: projecting a tangent changes it",
+        scale=scale,
+    )
+    _require_close(
+        constraint.project_tangent(X, 3 * Z),
+        3 * T,
+        "project_tangent is not that of a cone: three times Z must give three times the result",
+        scale=scale,
+    )
+    limit = _RTOL * float(Z.norm() * other.norm())
+    inner = float(((Z - T) * T).sum())
+    _require(
+        abs(inner) <= limit,
+        f"project_tangent is not orthogonal: the part that it removes from Z has inner product "
+        f"{inner:.2g} with what it leaves; it must be 0.",
+    )
+    for direction in (other, -other, -Z):
+        inner = float(((Z - T) * constraint.project_tangent(X, direction)).sum())
+        _require(
+            inner <= limit,
+            f"project_tangent does not remove the part of Z that leaves the set: this part has "
+            f"inner product {inner:.2g} with a tangent; it must be at most 0.",
+        )
+    step = _FORWARD * _spread(X) / (scale or 1.0)
+    whole, half = ((constraint.project(X + t * Z) - X) / t for t in (step, step / 2))
+    _require_close(
+        2 * half - whole,
+        T,
+        "project_tangent(X, Z) is not the one-sided derivative of project at X in the direction Z: "
+        "one of the two is wrong, or they belong to different sets",
+        scale=scale,
+    )
+
+
+def _check_face(constraint: Constraint, X: Tensor, V: Tensor, Z: Tensor) -> None:
+    held = constraint.held(X + _spread(X) * V)
+    shapes = [(len(X), 1), tuple(X.shape)]
+    _require(
+        isinstance(held, torch.Tensor) and held.dtype == torch.bool and held.shape in shapes,
+        f"held(Z) must return a tensor of bool of shape {shapes[0]} or {shapes[1]}.",
+    )
+    F = constraint.project_face(X, Z, held)
+    _require_like(F, Z, "project_face(X, Z, held)")
+    _require_close(
+        constraint.project_face(X, F, held),
+        F,
+        "project_face is not idempotent: projecting a direction of the face changes it",
+        scale=_size(Z),
+    )
+    limit = _RTOL * float(Z.norm() * V.norm())
+    inner = float(((Z - F) * constraint.project_face(X, V, held)).sum())
+    _require(
+        abs(inner) <= limit,
+        f"project_face is not orthogonal: the part that it removes from Z has inner product "
+        f"{inner:.2g} with a direction of the face; it must be 0.",
+    )
+    pressed = V - constraint.project_tangent(X, V)
+    _require_close(
+        constraint.project_face(X, pressed, held),
+        torch.zeros_like(Z),
+        "project_face must remove the part of a direction that leaves the set, but does not",
+        scale=_size(V),
+    )
+    inner = float((pressed * (F - constraint.project_tangent(X, F))).sum())
+    _require(
+        inner <= limit,
+        "project_face leaves a direction in which a held part leaves the set, or is held twice.",
     )
 
 
@@ -138,6 +239,16 @@ def _check_promises(constraint: Constraint, X: Tensor, Z: Tensor) -> None:
             shifted,
             "fixes_position = False promises that an embedding stays in the set when its mean is "
             "subtracted, but project moves it",
+        )
+    _require_close(
+        constraint.arrange(X), X, "arrange(X) must not move a feasible X, but it does", _size(X)
+    )
+    if len(X) > 1:
+        longest, most = float(torch.nn.functional.pdist(X).max()), constraint.diameter(X.shape[1])
+        _require(
+            longest <= most * (1 + _RTOL),
+            f"diameter promises that items are at most {most:.6g} apart, but two items of an "
+            f"embedding of the set are {longest:.6g} apart.",
         )
     if constraint.acts_on_rows:
         _require(
@@ -185,6 +296,11 @@ def _gradient(X: Tensor, generator: np.random.Generator) -> Tensor:
 def _size(X: Tensor) -> float:
     """Root mean square of the entries."""
     return float(X.square().mean().sqrt())
+
+
+def _spread(X: Tensor) -> float:
+    """Root mean square from the mean; a set may be far from the origin. 1 if all is 0."""
+    return _size(X - X.mean(dim=0)) or _size(X) or 1.0
 
 
 def _require(condition: bool, message: str) -> None:

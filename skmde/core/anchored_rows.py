@@ -33,6 +33,7 @@ class AnchoredRows(Anchored):
         self, anchors: Any, values: Any, rows: Constraint, outside: Change, inside: Change
     ) -> None:
         super().__init__(anchors, values)
+        self.has_boundary = rows.has_boundary
         self.rows, self.outside, self.inside = rows, outside, inside
 
     def project(self, Z: Tensor) -> Tensor:
@@ -41,3 +42,10 @@ class AnchoredRows(Anchored):
     def project_tangent(self, X: Tensor, Z: Tensor) -> Tensor:
         tangent = self.rows.project_tangent(self.outside(X), Z.double())
         return super().project_tangent(X, tangent.to(Z))
+
+    def held(self, Z: Tensor) -> Tensor:
+        return self.rows.held(self.outside(Z))
+
+    def project_face(self, X: Tensor, Z: Tensor, held: Tensor) -> Tensor:
+        face = self.rows.project_face(self.outside(X), Z.double(), held)
+        return super().project_tangent(X, face.to(Z))

@@ -241,6 +241,13 @@ class MDE(ProblemValues):
 
     def _built(self, terms: list[DistortionTerm]) -> Edges:
         dtype = common_dtype(*(x for term in terms for x in (term.weights, term.deviations)))
+        if self.constraint.has_own_distance:
+            if any(term.deviations is None for term in terms):
+                raise ValueError(
+                    f"{self.constraint!r} has distances of its own, which are compared with "
+                    "original distances: pass deviations, or a constraint without them."
+                )
+            dtype = torch.float64
         if len(terms) > 1:
             return joined_terms(terms, self.n_items, dtype=dtype, device=self.device)
         term = terms[0]
@@ -437,7 +444,7 @@ class MDE(ProblemValues):
         return self._repulsion.objective(pairs, weights, *shape, dtype=dtype, backend=backend)
 
     def _pair_term(self, edges: Edges, dtype: torch.dtype, backend: Backend) -> Term:
-        edges = edges.to(dtype=dtype)
+        edges = self._measured(edges.to(dtype=dtype))
         m = self.n_components
         if isinstance(edges, AllPairs):
             term = AllPairsTerm.build(edges, m, dtype=dtype, backend=backend)

@@ -9,6 +9,7 @@ and 5.3.1 have the multipliers of constraints. Distances are in the units of the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -26,6 +27,7 @@ from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import Edges, by_segment, distances, distortions
 from skmde.core.objectives.edges import known_deviations
 from skmde.core.objectives.total import Total
+from skmde.functions.adapters import LossOfDistance
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.registry import resolve_loss, resolve_penalty
 
@@ -113,7 +115,8 @@ class ProblemValues(ABC):
             In the order of `edges`.
         """
         embedding = self._embedding(X)
-        return distances(self._edges, embedding)
+        d = distances(self._edges, embedding)
+        return self.constraint.own_distance(d)[0] if self.constraint.has_own_distance else d
 
     @cpu_by_default()
     def distortions(self, X: Any = None) -> torch.Tensor:
@@ -130,7 +133,7 @@ class ProblemValues(ABC):
             In the order of `edges`.
         """
         embedding = self._embedding(X)
-        return distortions(self._edges.to(dtype=embedding.dtype), embedding)
+        return distortions(self._measured(self._edges.to(dtype=embedding.dtype)), embedding)
 
     @overload
     def average_distortion(self, X: None = None, distortion: Any = None) -> float: ...
@@ -168,13 +171,19 @@ class ProblemValues(ABC):
         elif wanted or all(backend.supports(segment.function) for segment in edges.segments):
             term = self._pair_term(edges, embedding.dtype, backend)
         else:  # a function to measure with may have no gradient
-            values = distortions(edges.to(dtype=embedding.dtype), embedding)
+            values = distortions(self._measured(edges.to(dtype=embedding.dtype)), embedding)
             return float(dot(values, torch.ones_like(values))) / len(edges)
         value, gradient = term.value_and_gradient(embedding.detach())
         if wanted:
             value = torch.as_tensor(value, dtype=embedding.dtype, device=embedding.device)
             return with_gradient(embedding, value, gradient)
         return float(value)
+
+    def _measured(self, edges: Edges) -> Edges:
+        """The pairs with functions of Euclidean distances, if the constraint has others."""
+        if not self.constraint.has_own_distance:
+            return edges
+        return edges.with_functions(partial(LossOfDistance, distance=self.constraint.own_distance))
 
     def _other_function(self, distortion: Any) -> Penalty | Loss:
         """The function for a measure of all pairs, of which some may lack original distances."""
@@ -258,7 +267,7 @@ class ProblemValues(ABC):
         Monograph, sections 2.3 (mechanical interpretation) and 5.1 (centered problems).
         """
         embedding = self._embedding(X).detach()
-        edges = self._edges.to(dtype=embedding.dtype)
+        edges = self._measured(self._edges.to(dtype=embedding.dtype))
         return -by_segment(edges, embedding, weighted_slopes)[:, None] * self.differences(embedding)
 
     @property

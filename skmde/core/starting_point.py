@@ -75,11 +75,14 @@ class Starts:
         """The start over the fixed items, in the constraint set, with items apart."""
         if len(self.constraint.fixed_items):
             start = self._over_fixed(start)
-        start = checked_projection(self.constraint, start)
-        free = self.constraint.is_free and self.shape[0] > 1
-        if free and bool((start == start[0]).all()):
+        constraint = self.constraint
+        start = checked_projection(constraint, constraint.arrange(start))
+        movable = constraint.is_free or constraint.has_boundary
+        if movable and self.shape[0] > 1 and bool((start == start[0]).all()):
             # Coincident items exert no force on each other, so the solver cannot separate them.
-            noise = self._drawn(np.random.default_rng(0), start.dtype, self.constraint)
+            noise = self._drawn(np.random.default_rng(0), start.dtype, constraint)
+            if constraint.has_boundary:  # from the boundary, noise leads inwards
+                return checked_projection(constraint, start + _NOISE * (noise - start))
             start = start + _NOISE * noise
         return start
 
@@ -134,15 +137,18 @@ class Starts:
     def _drawn(
         self, generator: np.random.Generator, dtype: torch.dtype, constraint: Constraint
     ) -> torch.Tensor:
-        X = constraint.initialize(*self.shape, generator, dtype, self.device)
         t = known_deviations(self.edges)
-        if t is None or not constraint.is_free:
-            return X
+        if t is None or not (constraint.is_free or constraint.has_boundary):
+            return constraint.initialize(*self.shape, generator, dtype, self.device)
+        bounded = constraint.has_boundary  # then the start is as large as the set allows
+        free = Centered() if bounded else constraint
+        X = free.initialize(*self.shape, generator, dtype, self.device)
         # Scale X to the original distances: normal vectors are about sqrt(2 m) apart.
         unit = Unit(float(t.max()) or 1.0)
         part = unit.inside(t)
         mean_square = float(dot(part, part)) / (2 * self.shape[1] * len(t))
-        return X * unit.outside(math.sqrt(mean_square))
+        X = X * unit.outside(math.sqrt(mean_square))
+        return checked_projection(constraint, constraint.arrange(X)) if bounded else X
 
 
 def checked_projection(constraint: Constraint, start: torch.Tensor) -> torch.Tensor:

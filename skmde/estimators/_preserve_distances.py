@@ -42,8 +42,13 @@ from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.pair_weights import check_memory_of_pairs, selected_pairs
 from skmde.estimators.pairs.stress import stress_of_pairs, stress_ratio, sums_of_squares
 from skmde.estimators.samples.anchors import pairs_of_free_items
-from skmde.estimators.starts.distances import named_start, scaled_to_distances_if_wild
+from skmde.estimators.starts.distances import (
+    named_start,
+    scaled_to_distances_if_wild,
+    warn_if_too_long,
+)
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
+from skmde.functions.adapters import LossOfDistance
 from skmde.functions.base import Loss
 from skmde.functions.powers import Quadratic
 from skmde.functions.registry import NAMED_LOSSES, resolve_loss
@@ -350,11 +355,14 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
             nothing_free = not len(solved.distances)
             pairs, solved = solved, pairs if nothing_free else solved
         scale, unit, dtype = self._units(solved.distances, loss, constraint, n)
+        warn_if_too_long(solved.distances, constraint, self.n_components)
         if not has_moderate_weights(solved.weights):
             dtype = np.float64
         with stage("init"):
             start = self._starting_point(X, source, solved, constraint, rng, n_threads)
         self.scale_, self._loss, self._unit = scale, copy.copy(loss), unit
+        if constraint.has_own_distance:
+            self._loss = LossOfDistance(self._loss, copy.deepcopy(constraint).own_distance)
         self._store_fit(source, pairs, rng)
         factor = 0.0 if nothing_free else unit.power(loss.degree)
         with stage("solve"):
@@ -432,7 +440,8 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
             )
             solution = problem.solve(start, old.dtype, **self._solver_options())
         self.embedding_ = self._joined(solution.X[len(old) :])
-        self.stress_ = stress_of_pairs(solution.X, problem.edges, problem.deviations)
+        pairs_and_known = problem.edges, problem.deviations
+        self.stress_ = stress_of_pairs(solution.X, *pairs_and_known, self._own_distance())
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.converged_, self.stop_reason_ = solution.converged, solution.reason
@@ -517,7 +526,8 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         size, fixed = root_mean_square(distances), constraint.fixed_coordinates
         if not size > 0 and (constraint.fixes_unit or not fixed.size):
             return 1.0, Unit(), np.float32
-        dtype = np.float32 if resolves(distances) else np.float64
+        precise = constraint.has_own_distance or not resolves(distances)
+        dtype = np.float64 if precise else np.float32
         if constraint.fixes_unit:
             return constraint.natural_length(n, self.n_components) / size, Unit(), dtype
         # A change of units is harmless unless the loss or the constraint has a length scale of its
@@ -654,7 +664,8 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
             landmarks = self.embedding_[self._landmarks].astype(np.float64)
             project = self._row_projection()
             placed = (self._place(part, project) for part in self._blocks(X))
-            sums = [sums_of_squares(coordinates, landmarks, D) for coordinates, D in placed]
+            own = self._own_distance()
+            sums = [sums_of_squares(coordinates, landmarks, D, own) for coordinates, D in placed]
         errors, squares, n_pairs = np.sum(sums, axis=0)
         if not n_pairs:
             raise ValueError(

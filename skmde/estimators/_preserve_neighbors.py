@@ -440,6 +440,11 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
         if constraint is None:
             constraint = Standardized() if self.repulsive_penalty is None else Centered()
         constraint = resolve_constraint(constraint)
+        if constraint.has_own_distance:
+            raise ValueError(
+                f"{constraint!r} has distances of its own, to compare with original distances; use "
+                "PreserveDistances, or a constraint with Euclidean distances."
+            )
         if self.repulsive_penalty is None and constraint.is_free:
             raise ValueError(
                 f"Without a repulsive penalty a {constraint.name} embedding collapses to one "

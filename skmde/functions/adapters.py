@@ -1,4 +1,4 @@
-"""Penalties and losses that wrap a callable: a function of torch tensors, or an `nn.Module`."""
+"""Penalties and losses that wrap a callable, and losses of another distance."""
 
 from __future__ import annotations
 
@@ -59,6 +59,46 @@ class CallableLoss(Loss):
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
         return finite(self._unclamped(delta, d))
+
+
+class LossOfDistance(Loss):
+    """A loss of a distance that is a function g of the Euclidean one, such as an arc of its chord.
+
+    The loss of a pair at the Euclidean distance d is l(delta, g(d)).
+
+    Parameters
+    ----------
+    loss : Loss or Penalty
+        The loss l; a penalty does not depend on delta.
+    distance : callable
+        Returns g(d), g'(d) and g''(d) for a tensor d, where g(0) = 0.
+    """
+
+    def __init__(
+        self, loss: Loss | Penalty, distance: Callable[[Tensor], tuple[Tensor, ...]]
+    ) -> None:
+        self.loss = loss
+        self.distance = distance
+
+    def validate(self) -> None:
+        self.loss.validate()
+
+    def value(self, delta: Tensor, d: Tensor) -> Tensor:
+        return self._of("value", delta, self.distance(d)[0])
+
+    def slope(self, delta: Tensor, d: Tensor) -> Tensor:
+        g, first, _ = self.distance(d)
+        ratio = torch.where(d > 0, g / torch.where(d > 0, d, 1.0), first)
+        return finite(self._of("slope", delta, g) * ratio * first)
+
+    def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
+        g, first, second = self.distance(d)
+        bend = self._of("slope", delta, g) * g * second
+        return finite(self._of("curvature", delta, g) * first**2 + bend)
+
+    def _of(self, name: str, delta: Tensor, g: Tensor) -> Tensor:
+        method: Callable[..., Tensor] = getattr(self.loss, name)
+        return method(g) if isinstance(self.loss, Penalty) else method(delta, g)
 
 
 def _require_callable(adapter: CallablePenalty | CallableLoss) -> None:

@@ -24,7 +24,7 @@ from skmde import Anchored, Centered, Standardized
 from skmde.core.kernels.backend import choose_backend
 from skmde.core.kernels.torch_reference import Incidence
 from skmde.core.objectives.edge_term import EdgeTerm
-from skmde.core.solvers import lbfgs
+from skmde.core.solvers import steps
 from skmde.functions.base import Loss
 
 N = 40
@@ -74,9 +74,9 @@ def test_the_counter_counts():
 def test_one_read_for_each_evaluation(monkeypatch, constraint):
     counter = CountReads()
     calls = []
-    read = lbfgs._Solve._read
+    read = steps.Steps._read
     monkeypatch.setattr(
-        lbfgs._Solve, "_read", lambda self, *values: calls.append(1) or read(self, *values)
+        steps.Steps, "_read", lambda self, *values: calls.append(1) or read(self, *values)
     )
     project = constraint.project
 
@@ -121,7 +121,7 @@ def test_nothing_but_the_one_read_needs_numbers(monkeypatch, constraint):
             return [10.0, 1.0, 1.0]
         return [9.0 - 0.1 * next(values), -1e-9, 1.0, *[1.0] * (size - 3)]
 
-    monkeypatch.setattr(lbfgs._Solve, "_read", made_up_numbers)
+    monkeypatch.setattr(steps.Steps, "_read", made_up_numbers)
     meta = torch.device("meta")
     # torch cannot sort there
     no_numbers = Incidence(*(torch.zeros(k, dtype=torch.int64, device=meta) for k in (2, N + 1)))

@@ -14,6 +14,7 @@ edge.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -166,6 +167,10 @@ class AllPairs:
         """The same pairs with another distortion function."""
         arguments = self.given_weights, self.deviations, self.dtype, self.device
         return AllPairs(self.n_items, function, *arguments)
+
+    def with_functions(self, change: Callable[[Penalty | Loss], Penalty | Loss]) -> AllPairs:
+        """The same pairs with what a function makes of their distortion function."""
+        return self.under(change(self.segments[0].function))
 
     def pairs_at(self, positions: np.ndarray) -> np.ndarray:
         """The pairs at some positions, shape (k, 2), int64."""

@@ -98,6 +98,11 @@ class EdgeList:
         """The same edges, all with another distortion function."""
         return replace(self, segments=(Segment(0, len(self), function),))
 
+    def with_functions(self, change: Callable[[Penalty | Loss], Penalty | Loss]) -> EdgeList:
+        """The same edges, each with what a function makes of its distortion function."""
+        changed = (replace(s, function=change(s.function)) for s in self.segments)
+        return replace(self, segments=tuple(changed))
+
     def joined(self, other: EdgeList) -> EdgeList:
         """These edges followed by others; all keep their distortion functions."""
         n, both = len(self), (self, other)

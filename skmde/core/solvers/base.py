@@ -169,7 +169,7 @@ def _is_at_a_kink(objective: Objective, constraint: Constraint, result: SolveRes
     X = result.X
 
     def gradient(X: torch.Tensor) -> torch.Tensor:
-        return constraint.project_tangent(X, objective.value_and_gradient(X)[1]).contiguous()
+        return constraint.project_gradient(X, objective.value_and_gradient(X)[1]).contiguous()
 
     G = gradient(X)
     size = math.sqrt(float(dot(X, X)) / float(dot(G, G)))
@@ -191,7 +191,7 @@ def _better_is_near(
     X = result.X
 
     def gradient(X: torch.Tensor) -> torch.Tensor:
-        return constraint.project_tangent(X, objective.value_and_gradient(X)[1]).contiguous()
+        return constraint.project_gradient(X, objective.value_and_gradient(X)[1]).contiguous()
 
     def step(V: torch.Tensor, reach: float) -> torch.Tensor:
         size, length = (math.sqrt(float(dot(x, x))) for x in (X, V))

@@ -103,6 +103,22 @@ class CurvaturePairs:
         self._pairs.append(new)
         return True
 
+    @property
+    def rate(self) -> float | None:
+        """s^T y / y^T y of the newest pair: length of a step along -G; None without pairs."""
+        if not self._pairs:
+            return None
+        newest = self._pairs[-1]
+        return float(self._sy[newest, newest] / self._yy[newest, newest])
+
+    def inner_products(self, G: torch.Tensor) -> torch.Tensor:
+        """Inner products of every s, then of every y, with another G; shape (2 * slots, 2)."""
+        return self.backend.history_dots(self._H, G.view(-1), G.view(-1))
+
+    def turn_to(self, dots: np.ndarray) -> None:
+        """Make the next direction that of another G. `dots` is `inner_products`, on the host."""
+        self._sg[:], self._yg[:] = dots[: self.slots, 0], dots[self.slots :, 0]
+
     def direction(self, G: torch.Tensor, squared_norm: float) -> tuple[torch.Tensor, float]:
         """The quasi-Newton direction V = -B^{-1} G, and tr(G^T V)."""
         g = G.view(-1)

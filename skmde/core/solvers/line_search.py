@@ -46,12 +46,17 @@ class WolfeConstants:
         Maximum number of trials. After these, the search returns the trial with the smallest value.
     max_growth : float
         Maximum ratio of one step to the one before it, while there is no bracket.
+    weak : bool
+        Whether a step beyond the minimum is accepted, however steeply phi rises there: the weak
+        Wolfe conditions. Where phi has kinks, at which its slope jumps upwards, there may be no
+        step that meets the strong ones.
     """
 
     c1: float = 1e-4
     c2: float = 0.9
     max_evaluations: int = 25
     max_growth: float = 10.0
+    weak: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,8 @@ def strong_wolfe(
         level = trial.value <= start.value and start.value - trial.value <= noise
         too_long = trial.value > bound and not level
         if not too_long and abs(trial.slope) <= -wolfe.c2 * start.slope:
+            return Outcome(trial, n)
+        if wolfe.weak and trial.slope > 0 and trial.value <= bound:
             return Outcome(trial, n)
         if high is None:
             if too_long or trial.value > low.value or trial.slope >= 0:

@@ -116,7 +116,7 @@ class RisingRepulsion(Solver):
             value, gradient, energy, forces = objective.parts(X)
             evaluations += 1
             slope = repulsion.slope(energy)
-            G = constraint.project_tangent(X, add_multiple(gradient, forces, slope))
+            G = constraint.project_gradient(X, add_multiple(gradient, forces, slope))
             former = last, total, norm
             last, total, norm = (
                 X,
@@ -157,7 +157,7 @@ class RisingRepulsion(Solver):
                 velocity.zero_()
                 gains.fill_(1.0)
             step = Step(size, 0.8 if early else 0.9, self.max_step)
-            G = constraint.project_tangent(X, add_multiple(gradient, forces, weight)).contiguous()
+            G = constraint.project_gradient(X, add_multiple(gradient, forces, weight)).contiguous()
             X = objective.backend.momentum_step(X, velocity, gains, G, step)
             X = constraint.project(X).contiguous()
             iteration += 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from functools import partial
 
+import torch
+
 from skmde._utils.warn import warn
 from skmde.constraints.rows import holds_each_row, project_rows
 
@@ -29,6 +31,13 @@ class RowConstraintMixin:
         self._unheld = None
         if not holds and constraint.acts_on_rows is None:
             self._unheld = repr(constraint)
+
+    def _own_distance(self):
+        """A function from Euclidean distances to those of the constraint, or None."""
+        constraint = self._row_constraint
+        if constraint is None or not constraint.has_own_distance:
+            return None
+        return lambda d: constraint.own_distance(torch.from_numpy(d))[0].numpy()
 
     def _row_projection(self):
         """A function that projects new rows, or None, with a warning if they cannot be held."""

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 _BLOCK_PAIRS = 1 << 20
 
 
-def stress_of_pairs(X, edges, distances):
+def stress_of_pairs(X, edges, distances, own_distance=None):
     """Normalised stress of pairs of weight 1.
 
     Parameters
@@ -18,6 +18,8 @@ def stress_of_pairs(X, edges, distances):
     edges : ndarray of shape (p, 2), int
     distances : ndarray of shape (p,)
         Original distances.
+    own_distance : callable, optional
+        Converts Euclidean distances to those of the embedding.
 
     Returns
     -------
@@ -28,12 +30,13 @@ def stress_of_pairs(X, edges, distances):
         part = slice(start, start + _BLOCK_PAIRS)
         i, j = edges[part].T
         d = np.sqrt(((X[i] - X[j]) ** 2).sum(axis=1))
+        d = d if own_distance is None else own_distance(d)
         errors += float(((d - distances[part]) ** 2).sum())
         squares += float((d**2).sum())
     return stress_ratio(errors, squares)
 
 
-def sums_of_squares(coordinates, landmarks, D):
+def sums_of_squares(coordinates, landmarks, D, own_distance=None):
     """Sums of squared errors and of squared distances, and the number of pairs.
 
     Parameters
@@ -41,6 +44,8 @@ def sums_of_squares(coordinates, landmarks, D):
     coordinates, landmarks : ndarray of shape (q, m) and (k, m), float64
     D : ndarray of shape (q, k)
         Original distances; infinite where there is none.
+    own_distance : callable, optional
+        Converts Euclidean distances to those of the embedding.
 
     Returns
     -------
@@ -49,6 +54,7 @@ def sums_of_squares(coordinates, landmarks, D):
     """
     there = np.isfinite(D)
     found = cdist(coordinates, landmarks)[there]
+    found = found if own_distance is None else own_distance(found)
     return ((found - D[there]) ** 2).sum(), (found**2).sum(), len(found)
 
 

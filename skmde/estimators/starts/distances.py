@@ -6,6 +6,8 @@ import numpy as np
 
 from skmde._linalg.frame import Unit
 from skmde._linalg.principal import principal_scores
+from skmde._linalg.scaling import root_mean_square
+from skmde._utils.warn import warn
 from skmde.core.objectives.all_pairs import pairs_at
 from skmde.core.spectral.classical import landmark_mds
 from skmde.preprocessing.graphs.components import pack_components
@@ -99,6 +101,18 @@ def scaled_to_distances_if_wild(X, pairs):
     """The user's X, scaled to the distances if its scale is far from theirs."""
     factor = _factor(X, pairs)
     return X if 1e-3 < factor < 1e3 else X * factor
+
+
+def warn_if_too_long(distances, constraint, n_components):
+    """Warn if the original distances are mostly longer than a set is wide."""
+    diameter = constraint.diameter(n_components)
+    size = root_mean_square(distances) if diameter < np.inf else 0.0
+    if size > diameter:
+        warn(
+            f"The original distances are about {size:.3g}, but no two items of {constraint!r} are "
+            f"farther apart than {diameter:.3g}, so the embedding is crowded at the boundary. "
+            "Original distances are not scaled to the set: scale X, or take a larger set."
+        )
 
 
 def _factor(X, pairs):
