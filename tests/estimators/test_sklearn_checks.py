@@ -14,6 +14,8 @@ import skmde
 from skmde import (
     AnchoredClassifier,
     AnchoredMDE,
+    Box,
+    Disc,
     PreserveDistances,
     PreserveNeighbors,
     QuadraticMDE,
@@ -22,6 +24,7 @@ from skmde import (
 CONFIGURATIONS = [
     PreserveNeighbors(),
     PreserveNeighbors(constraint="standardized"),
+    PreserveNeighbors(constraint=Box(0.0, 9.0)),
     PreserveNeighbors(metric="precomputed"),
     PreserveNeighbors(init="pca"),
     PreserveNeighbors(repulsive_penalty=None),
@@ -30,6 +33,7 @@ CONFIGURATIONS = [
     ),
     PreserveDistances(),
     PreserveDistances(loss="squared", constraint="standardized"),
+    PreserveDistances(loss="squared", constraint=Disc(5.0)),
     PreserveDistances(metric="precomputed"),
     PreserveDistances(metric="graph"),
     PreserveDistances(n_neighbors=4, init="random"),
