@@ -27,6 +27,7 @@ Tensor = torch.Tensor
 _RTOL = 1e-6
 _STEP = 1e-4  # of central differences, whose error is the squared step times the curvature
 _FORWARD = 1e-5  # of one-sided differences, extrapolated; few coordinates are so near a boundary
+_HINT = ". If the set has a boundary, has_boundary must be True"
 _FAR = (1.0, 1e3)  # sizes of random moves that lead to the boundary
 
 
@@ -127,7 +128,7 @@ def _check_tangent(constraint: Constraint, X: Tensor, Z: Tensor, other: Tensor) 
         _require(
             abs(inner) <= _RTOL * float(Z.norm() * other.norm()),
             f"project_tangent is not orthogonal: the part that it removes from Z has inner product "
-            f"{inner:.2g} with a tangent; it must be 0.",
+            f"{inner:.2g} with a tangent; it must be 0{_HINT}.",
         )
     step = _STEP * _size(X) / (_size(Z) or 1.0)
     ahead, behind = constraint.project(X + step * Z), constraint.project(X - step * Z)
@@ -135,8 +136,7 @@ def _check_tangent(constraint: Constraint, X: Tensor, Z: Tensor, other: Tensor) 
         (ahead - behind) / (2 * step),
         T,
         "project_tangent(X, Z) is not the derivative of project at X in the direction Z (by "
-        "central differences): one of the two is wrong, or they belong to different sets. If the "
-        "set has a boundary, has_boundary must be True",
+        f"central differences): one of the two is wrong, or they belong to different sets{_HINT}",
         scale=_size(Z),
     )
 

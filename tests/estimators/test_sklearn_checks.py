@@ -15,6 +15,8 @@ import skmde
 from skmde import (
     AnchoredClassifier,
     AnchoredMDE,
+    Box,
+    Disc,
     PreserveDistances,
     PreserveNeighbors,
     QuadraticMDE,
@@ -22,6 +24,7 @@ from skmde import (
 
 # Other ways through the same code; `make test-slow` checks them.
 RARE = [
+    PreserveNeighbors(constraint=Box(0.0, 9.0)),
     PreserveNeighbors(init="pca"),
     PreserveDistances(loss="squared", constraint="standardized"),
     PreserveDistances(n_neighbors=4, init="random"),
@@ -44,6 +47,7 @@ CONFIGURATIONS = [
         n_components=1, n_neighbors=3, metric="manhattan", init="random", max_distance=100.0
     ),
     PreserveDistances(),
+    PreserveDistances(loss="squared", constraint=Disc(5.0)),
     PreserveDistances(metric="precomputed"),
     PreserveDistances(metric="graph"),
     PreserveDistances(n_components=1, init="pca", metric="manhattan", max_pairs=50),
