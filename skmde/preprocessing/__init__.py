@@ -18,6 +18,7 @@ from skmde.preprocessing.pairs.sampling import (
     deduplicate_edges,
     sample_dissimilar,
     sample_edges,
+    sample_far,
 )
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "precomputed_queries",
     "sample_dissimilar",
     "sample_edges",
+    "sample_far",
     "shortest_paths",
     "weights_from_triplets",
 ]

@@ -23,6 +23,9 @@ CONFIGURATIONS = [
     PreserveNeighbors(),
     PreserveNeighbors(constraint="standardized"),
     PreserveNeighbors(metric="precomputed"),
+    PreserveNeighbors(metric="graph"),
+    PreserveNeighbors(metric="affinity"),
+    PreserveNeighbors(weights="exponential", repulsion="far"),
     PreserveNeighbors(init="pca"),
     PreserveNeighbors(repulsive_penalty=None),
     PreserveNeighbors(
@@ -137,6 +140,8 @@ def test_checks_that_check_estimator_leaves_out(estimator, name):
     [
         (PreserveNeighbors(), False, False),
         (PreserveNeighbors(metric="precomputed"), True, True),
+        (PreserveNeighbors(metric="graph"), True, True),
+        (PreserveNeighbors(metric="affinity"), True, False),
         (PreserveDistances(), False, False),
         (PreserveDistances(metric="manhattan", n_neighbors=3), False, False),
         (PreserveDistances(metric=max), False, False),

@@ -110,7 +110,9 @@ class NearNodes:
         n = self.adjacency.shape[0]
         nodes = np.arange(n, dtype=np.int32)
         starts = np.arange(n + 1, dtype=np.int64), nodes, np.zeros(n)
-        return self._near(starts, nodes, nodes.astype(np.uint64), k, max_distance, n_jobs)
+        length = float(self.adjacency.data[0]) if is_unweighted(self.adjacency) else 0.0
+        owners = nodes.astype(np.uint64)
+        return self._near(starts, nodes, owners, k, max_distance, n_jobs, level_length=length)
 
     def of_rows(self, rows, k, max_distance=None, *, skipped=None, owners=None, n_jobs=None):
         """The nearest nodes of further nodes, which have edges to the nodes of the graph.
@@ -140,13 +142,10 @@ class NearNodes:
         starts = counts.astype(np.int64), rows.indices[kept], rows.data[kept].astype(np.float64)
         return self._near(starts, skipped.astype(np.int32), owners, k, max_distance, n_jobs)
 
-    def _near(self, starts, skipped, owners, k, max_distance, n_jobs):
+    def _near(self, starts, skipped, owners, k, max_distance, n_jobs, level_length=0.0):
         graph, q, n = self.adjacency, len(skipped), self.adjacency.shape[0]
         limits = np.broadcast_to(np.asarray(np.inf if max_distance is None else max_distance), q)
         parts = graph.indptr, graph.indices, graph.data
-        level_length = 0.0
-        if is_unweighted(graph) and len(starts[1]) == q and not starts[2].any():
-            level_length = float(graph.data[0])
 
         def search(first, last):
             wanted, sources = n if k is None else k, slice(first, last)
@@ -260,8 +259,8 @@ def _by_lengths(
     """Dijkstra's algorithm from one source, until k nodes and all as near as the last are settled.
 
     `nearest` holds the least of the lengths at which nodes were first reached, in ascending order:
-    as many as are wanted. No path that is longer than the last of them is followed. A node to skip that is not the source is never
-    reached.
+    as many as are wanted. No path that is longer than the last of them is followed. A node to skip
+    that is not the source is never reached.
     """
     indptr, indices, lengths = graph
     heap_lengths, heap_nodes = heap
