@@ -48,6 +48,7 @@ from skmde.estimators.neighborhoods.given_pairs import given_pairs, reweighted, 
 from skmde.estimators.neighborhoods.placing import NeighborPlacementMixin
 from skmde.estimators.neighborhoods.source import (
     check_limits,
+    check_pairs,
     limits_of_samples,
     neighbor_source,
 )
@@ -100,8 +101,8 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         for fewer than 150 samples, and at least 5; if repulsive pairs are sampled, the number that
         gives about 1% of all pairs, at least 5 and at most 15. With a precomputed sparse matrix or
         neighbour tables, None uses all stored entries, unless they are the distances of all pairs;
-        with ``metric="graph"``, the edges of the graph; with `max_distance`, all samples within
-        that distance.
+        with ``metric="graph"``, the edges of the graph, with the same exception; with
+        `max_distance`, all samples within that distance.
     attractive_penalty : str, Penalty or callable, default="auto"
         Penalty of pairs of neighbours: a name, an object such as ``Log1p(2.0)``, or a function
         that takes a torch tensor of distances. See :mod:`skmde.penalties`. "auto" means
@@ -567,7 +568,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         if rule.kind == "far":
             lengths = lengths_of_pairs(X, self.metric, self.metric_params, neighbors, self.n_jobs)
         edges, weights = pairs_with_repulsion(graph, rule, weight, random_state, lengths)
-        self._check_edges(edges)
+        check_pairs(edges, self.max_distance, self.min_affinity, self.weights)
         self._repulsion = mean_repulsion(weights, n)  # of the sampled pairs alone
         edges, weights = with_dissimilar(edges, weights, *given["dissimilar"], rule, weight)
         if rule.kind == "given":
@@ -595,17 +596,6 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         if self._rule.sums_all:
             return RepulsiveSamples.all(self.repulsive_weight_)
         return RepulsiveSamples.some_of(n_items, self._repulsion, random_state)
-
-    def _check_edges(self, edges):
-        if len(edges) == 0:
-            reason = "X has no finite distance between two samples"
-            if self.max_distance is not None:
-                reason = f"no pair is within max_distance={self.max_distance}; increase it"
-            elif self.min_affinity is not None:
-                reason = f"no pair has the least similarity {self.min_affinity}; reduce it"
-            elif self.weights == "exponential" or callable(self.weights):
-                reason = "all pairs have the weight 0; increase weights_width, or see weights"
-            raise ValueError(f"No two samples are neighbours: {reason}.")
 
     def _solve(self, start, edges, weights, constraint, X, device):
         """Solve the problem of the samples of nonzero weight and store the solution."""

@@ -23,6 +23,7 @@ from skmde.preprocessing.neighbors.selection import (
 )
 
 _FOR_DIMENSION = 15  # neighbours that the intrinsic dimension is estimated from
+_MOST_EDGES = 1000  # of an unseen node; tables of all edges of a hub would be too large
 _LANDMARKS = 32  # nodes by whose path lengths the distances of pairs are estimated
 
 
@@ -34,9 +35,12 @@ class PathPairs:
     X : ndarray or sparse matrix of shape (n, n)
         Lengths of edges.
     n_neighbors : int or None
-        None means all nodes within `max_distance`; without that, those that an edge leads to.
+        None means all nodes within `max_distance`; without that, those that an edge leads to,
+        unless the graph joins all pairs of nodes.
     max_distance : float, array-like of shape (n,), or None
         Limit of the length of a path.
+    default : callable
+        The number of neighbours for a number of nodes, for a graph that joins all pairs.
     weights : NeighborWeights, default=None
         Weights of pairs; None means 2 for mutual neighbours and 1 for others.
     random_state : int
@@ -49,8 +53,12 @@ class PathPairs:
         As given, and less than the number of nodes; or the mean number of neighbours of a node.
     """
 
-    def __init__(self, X, n_neighbors, max_distance, *, weights=None, random_state, n_jobs):
+    def __init__(
+        self, X, n_neighbors, max_distance, *, default, weights=None, random_state, n_jobs
+    ):
         self._weights = NeighborWeights() if weights is None else weights
+        if n_neighbors is None and max_distance is None and joins_all_pairs(X):
+            n_neighbors = default(X.shape[0])
         self._asked, self._random_state, self._n_jobs = n_neighbors, random_state, n_jobs
         self._use(X, checked_limits(max_distance, X.shape[0]))
         self._known = KnownRows(X)
@@ -167,7 +175,7 @@ class PathPairs:
         if own is not None:
             rows = _without_columns(rows, own)
         if self._takes_edges():
-            return _as_tables(rows)
+            return _as_tables(rows, min(_MOST_EDGES, self.n_items))
         owners = row_codes(rows) if own is None else own.astype(np.uint64)
         k = None if k is None else min(k, self.n_items)
         has_own = own is not None and np.ndim(self._limits) > 0
@@ -204,6 +212,12 @@ class PathPairs:
         return sp.csr_array(entries, shape=rows.shape)
 
 
+def joins_all_pairs(X):
+    """Whether a graph has an edge between any two nodes, and so says nothing of neighbours."""
+    adjacency, _ = as_adjacency(X)
+    return adjacency.nnz == X.shape[0] * (X.shape[0] - 1)
+
+
 def _without_columns(rows, columns):
     """The rows without one entry of each."""
     rows = rows.tocoo()
@@ -212,6 +226,10 @@ def _without_columns(rows, columns):
     return sp.csr_array(entries, shape=rows.shape)
 
 
-def _as_tables(near):
-    rows = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
-    return nearest_stored(rows, near.indices, near.data, near.shape[0], None)
+def _as_tables(near, most=None):
+    """Tables of the entries of each row, or of the `most` smallest ones."""
+    counts = np.diff(near.indptr)
+    rows = np.repeat(np.arange(near.shape[0]), counts)
+    k = max(1, int(counts.max(initial=0)))
+    k = k if most is None else min(k, most)
+    return nearest_stored(rows, near.indices, near.data, near.shape[0], k)

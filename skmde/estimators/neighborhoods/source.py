@@ -40,12 +40,11 @@ def neighbor_source(
     """
     named = metric if isinstance(metric, str) else None
     rule = NeighborWeights(weights, width, of_similarities=named == "affinity")
-    options = {"weights": rule, "random_state": random_state, "n_jobs": n_jobs}
+    options = {"weights": rule, "default": default}
+    options.update(random_state=random_state, n_jobs=n_jobs)
     if named == "graph":
         return PathPairs(X, n_neighbors, limits, **options)
-    return NeighborPairs(
-        X, n_neighbors, limits, metric=metric, default=default, **options, **search
-    )
+    return NeighborPairs(X, n_neighbors, limits, metric=metric, **options, **search)
 
 
 def limits_of_samples(max_distance, min_affinity, counted):
@@ -76,15 +75,29 @@ def check_limits(max_distance, min_affinity, metric):
     similar = isinstance(metric, str) and metric == "affinity"
     if similar and max_distance is not None:
         raise ValueError(
-            f"max_distance={_short(max_distance)} limits distances, but metric='affinity' gives "
+            f"max_distance={_shown(max_distance)} limits distances, but metric='affinity' gives "
             "similarities; use min_affinity."
         )
     if not similar and min_affinity is not None:
         raise ValueError(
-            f"min_affinity={_short(min_affinity)} limits similarities, but metric={metric!r} gives "
+            f"min_affinity={_shown(min_affinity)} limits similarities, but metric={metric!r} gives "
             "distances; use max_distance."
         )
 
 
-def _short(limit):
+def check_pairs(edges, max_distance, min_affinity, weights):
+    """Raise an error if there is no pair of neighbours, with the reason by these parameters."""
+    if len(edges):
+        return
+    reason = "X has no finite distance between two samples"
+    if max_distance is not None:
+        reason = f"no pair is within max_distance={_shown(max_distance)}; increase it"
+    elif min_affinity is not None:
+        reason = f"no pair is as similar as min_affinity={_shown(min_affinity)}; reduce it"
+    elif weights == "exponential" or callable(weights):
+        reason = "all pairs have the weight 0; increase weights_width, or see weights"
+    raise ValueError(f"No two samples are neighbours: {reason}.")
+
+
+def _shown(limit):
     return repr(limit) if np.ndim(as_host_array(limit)) == 0 else "an array"

@@ -29,6 +29,8 @@ __all__ = [
 
 # Up to this number of neighbours, insertion into a sorted list is faster than sorting a whole row.
 _FEW = 256
+# Maximum number of entries, of 12 bytes each, in tables that hold all that is given.
+_MAX_ENTRIES = 200_000_000
 
 
 def check_count(number, name):
@@ -215,6 +217,12 @@ def nearest_stored(rows, columns, distances, n_rows, k):
     rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     if k is None:
         k = max(1, int(counts.max(initial=0)))
+        if n_rows * k > _MAX_ENTRIES:
+            raise ValueError(
+                f"One of the {n_rows} rows has {k} neighbours, so tables of all neighbours would "
+                f"need {12e-9 * n_rows * k:.1f} GB. Set n_neighbors, or pass a graph of edges with "
+                'metric="graph", where the estimator has it.'
+            )
     indices = np.full((n_rows, k), -1, np.int32)
     values = np.full((n_rows, k), np.inf)
     keep = rank < k

@@ -173,8 +173,11 @@ def _has_end(matrix, diagonal, *, smallest):
     if n < 3 or not np.isfinite(diagonal).all() or (diagonal.any() if smallest else False):
         return False
     if not sp.issparse(matrix):
-        least, most = _ends_of_rows(matrix)
-        return bool((least > 0).all() if smallest else (most < diagonal).all())
+        for rows in (np.unique(np.linspace(0, n - 1, _LOOKED_AT).astype(int)), np.arange(n)):
+            least, most = _ends_of_rows(matrix, rows)
+            if not (least > 0 if smallest else most < diagonal[rows]).all():
+                return False  # mostly by the few first rows
+        return True
     if smallest and _count_diagonal(matrix) < n:
         return False  # a sparse matrix of similarities does not store it either
     rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
@@ -192,14 +195,14 @@ def _count_diagonal(matrix):
     return np.count_nonzero(rows == matrix.indices)
 
 
-def _ends_of_rows(matrix):
-    """Smallest and largest entry of each row besides the diagonal."""
-    n = len(matrix)
-    least, most = np.empty(n), np.empty(n)
-    step = max(1, (1 << 20) // n)
-    for start in range(0, n, step):
-        block = matrix[start : start + step].astype(np.float64)
-        own = np.arange(len(block)), np.arange(start, start + len(block))
+def _ends_of_rows(matrix, rows):
+    """Smallest and largest entry of some rows besides the diagonal."""
+    least, most = np.empty(len(rows)), np.empty(len(rows))
+    step = max(1, (1 << 20) // len(matrix))
+    for start in range(0, len(rows), step):
+        items = rows[start : start + step]
+        block = matrix[items].astype(np.float64)
+        own = np.arange(len(items)), items
         block[own] = np.inf
         least[start : start + step] = block.min(axis=1)
         block[own] = -np.inf

@@ -25,7 +25,12 @@ LIMITS = np.ones(30)
         (S, {"metric": "affinity", "max_distance": 2.0}, {}, "use min_affinity"),
         (S, {"metric": "affinity", "max_distance": LIMITS}, {}, "an array limits distances"),
         (X, {"min_affinity": 0.1}, {}, "limits similarities.*use max_distance"),
-        (S, {"metric": "affinity", "min_affinity": 7.0}, {}, "least similarity 7.0; reduce it"),
+        (
+            S,
+            {"metric": "affinity", "min_affinity": 7.0},
+            {},
+            "min_affinity=7.0; reduce it",
+        ),
         (S, {"metric": "affinity", "init": "isomap"}, {}, "'isomap' needs distances"),
         (S, {"metric": "affinity", "init": "pca"}, {}, "metric='affinity' gives none"),
         (G, {"metric": "graph", "init": "pca"}, {}, "metric='graph' gives none"),
@@ -84,4 +89,4 @@ def test_outliers_that_are_no_neighbours():
 @pytest.mark.parametrize("name", ["weights", "weights_width", "min_affinity", "max_distance"])
 def test_names_are_checked_as_by_scikit_learn(name):
     with pytest.raises(ValueError, match=f"The '{name}' parameter of PreserveNeighbors must be"):
-        PreserveNeighbors(**{name: {"a": 1}}).fit(X)
+        PreserveNeighbors(**{name: "wide"}).fit(X)
