@@ -431,9 +431,10 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         Warns
         -----
         UserWarning
-            If `n_neighbors` exceeds the number of other samples, or if samples are anchored so far
-            apart that the pull of the attractive penalty fades before it reaches the
-            others; see the notes of :class:`AnchoredMDE`.
+            If `n_neighbors` exceeds the number of other samples; if X looks like similarities where
+            it should hold distances, or the other way round; or if samples are anchored so far
+            apart that the pull of the attractive penalty fades before it reaches the others; see
+            the notes of :class:`AnchoredMDE`.
         ConvergenceWarning
             If the solver found no finite solution, or if it ended at `max_iter` while the
             average distortion still decreased noticeably.

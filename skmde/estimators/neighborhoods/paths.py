@@ -135,7 +135,8 @@ class PathPairs:
         at_zero = np.where(distances[:, 0] == 0, indices[:, 0], -1)
         known = np.where(indices[:, 0] >= 0, self._known.find(X), -1)
         twin = np.where(known >= 0, known, at_zero)
-        return indices, self._weights_of(indices, distances), twin
+        others = np.where(twin[:, None] >= 0, np.inf, distances)  # a twin needs no pairs
+        return indices, self._weights_of(indices, others), twin
 
     def of_others(self, X, own):
         """As `of_unseen`, for nodes of the graph, as if they were not in it."""

@@ -181,7 +181,8 @@ class NeighborPairs:
 
     def of_unseen(self, X):
         indices, distances, twin = self._tables.of_unseen(X, self.n_neighbors)
-        return indices, self._weights_of(indices, distances), twin
+        others = np.where(twin[:, None] >= 0, np.inf, distances)  # a twin needs no pairs
+        return indices, self._weights_of(indices, others), twin
 
     def _weights_of(self, indices, distances):
         return self._weights.of_pairs(distances, distances <= self._tables.reach[indices])

@@ -50,8 +50,12 @@ def similarity_distances(similarities):
     matrix = _as_matrix(similarities)
     n = matrix.shape[0]
     if matrix.shape != (n, n):
-        raise ValueError(f"Similarities must be a square matrix, got shape {matrix.shape}.")
-    diagonal = matrix.diagonal()
+        _check_finite(matrix)
+        raise ValueError(
+            f"Similarities must be a square matrix, got shape {matrix.shape}. With "
+            'metric="affinity", X holds the similarities of samples, not data.'
+        )
+    has_zeros = _has_end(matrix, matrix.diagonal(), smallest=True)
     matrix = _symmetric(matrix)
     values = matrix.data if sp.issparse(matrix) else matrix
     if not np.max(values, initial=0.0) > 0:
@@ -60,7 +64,7 @@ def similarity_distances(similarities):
             f"{np.min(values, initial=0.0):.3g}. If these are distances with a minus sign, pass -X "
             'with metric="precomputed".'
         )
-    if _has_end(matrix, diagonal, smallest=True) and _likeness(matrix) <= 0:
+    if has_zeros and _likeness(matrix) <= 0:
         warn(
             "X should hold similarities, of which the largest are neighbours, but it looks like a "
             "matrix of distances: its diagonal is 0 and the smallest entry of each row. For "

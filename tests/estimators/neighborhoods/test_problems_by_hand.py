@@ -213,3 +213,11 @@ def test_outlier_pairs_count_for_less():
                        attractive_penalty="log1p")  # fmt: skip
     options = {"repulsion": "all", "functions": push_and_pull("log1p", "cauchy")}
     check(estimator, edges[kept], weights[kept], constraint="standardized", **options)
+
+
+@pytest.mark.parametrize("k", [None, K])
+def test_a_graph_that_joins_all_pairs_is_a_matrix_of_distances(k):
+    by_paths = fitted(D, metric="graph", n_neighbors=k)
+    by_distances = fitted(D, metric="precomputed", n_neighbors=k)
+    np.testing.assert_array_equal(by_paths.edges_, by_distances.edges_)
+    np.testing.assert_array_equal(by_paths.embedding_, by_distances.embedding_)
