@@ -23,7 +23,7 @@ from skmde.preprocessing.neighbors.selection import (
 )
 
 _FOR_DIMENSION = 15  # neighbours that the intrinsic dimension is estimated from
-_MOST_EDGES = 1000  # of an unseen node; tables of all edges of a hub would be too large
+_MOST_EDGES = 256  # of an unseen node; tables of all edges of a hub would be too large
 _LANDMARKS = 32  # nodes by whose path lengths the distances of pairs are estimated
 
 
@@ -61,7 +61,8 @@ class PathPairs:
             n_neighbors = default(X.shape[0])
         self._asked, self._random_state, self._n_jobs = n_neighbors, random_state, n_jobs
         self._use(X, checked_limits(max_distance, X.shape[0]))
-        self._known = KnownRows(X)
+        # rows as they were given, which may store an edge in one direction only, and in full
+        self._known = [KnownRows(X), KnownRows(self._search.adjacency)]
         given = n_neighbors
         if given is None:
             given = max(1, int(np.ceil(self._near.nnz / self.n_items)))
@@ -124,7 +125,7 @@ class PathPairs:
             near = self._limits_of(self._checked(rows[:, : self.n_items]))
             limits = np.append(limits, near)
         other._use(with_further_rows(self._search.adjacency, rows), limits)
-        other._known = self._known.with_further(X)
+        other._known = [known.with_further(X) for known in self._known]
         return other
 
     def drop_training_state(self):
@@ -133,7 +134,8 @@ class PathPairs:
     def of_unseen(self, X):
         indices, distances = self._nearest(X, self._asked)
         at_zero = np.where(distances[:, 0] == 0, indices[:, 0], -1)
-        known = np.where(indices[:, 0] >= 0, self._known.find(X), -1)
+        given, full = (known.find(X) for known in self._known)
+        known = np.where(indices[:, 0] >= 0, np.where(given >= 0, given, full), -1)
         twin = np.where(known >= 0, known, at_zero)
         others = np.where(twin[:, None] >= 0, np.inf, distances)  # a twin needs no pairs
         return indices, self._weights_of(indices, others), twin

@@ -217,7 +217,8 @@ def test_outlier_pairs_count_for_less():
 
 @pytest.mark.parametrize("k", [None, K])
 def test_a_graph_that_joins_all_pairs_is_a_matrix_of_distances(k):
-    by_paths = fitted(D, metric="graph", n_neighbors=k)
-    by_distances = fitted(D, metric="precomputed", n_neighbors=k)
+    distinct = pairwise_distances(X + 0.01 * np.random.default_rng(0).standard_normal(X.shape))
+    by_paths = fitted(distinct, metric="graph", n_neighbors=k)
+    by_distances = fitted(distinct, metric="precomputed", n_neighbors=k)
     np.testing.assert_array_equal(by_paths.edges_, by_distances.edges_)
     np.testing.assert_array_equal(by_paths.embedding_, by_distances.embedding_)

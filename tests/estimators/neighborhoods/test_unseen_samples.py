@@ -130,6 +130,13 @@ def test_samples_of_weight_0_do_not_matter(name):
     np.testing.assert_array_equal(found[5:], expected)
 
 
+def test_a_fitted_node_is_known_by_its_edges_in_one_or_in_both_directions():
+    upper = sp.triu(G[:N][:, :N], format="csr")
+    fitted = PreserveNeighbors(metric="graph", random_state=0, max_iter=5).fit(upper)
+    for rows in (upper, G[:N][:, :N]):
+        np.testing.assert_array_equal(fitted.transform(rows[:20]), fitted.embedding_[:20])
+
+
 def test_a_limit_of_an_unseen_sample_is_that_of_the_nearest():
     line = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
     limits = np.array([1.0, 1, 1, 2, 2, 2])
