@@ -25,7 +25,6 @@ CONFIGURATIONS = [
     PreserveNeighbors(metric="precomputed"),
     PreserveNeighbors(metric="graph"),
     PreserveNeighbors(metric="affinity"),
-    PreserveNeighbors(weights="exponential", repulsion="far"),
     PreserveNeighbors(init="pca"),
     PreserveNeighbors(repulsive_penalty=None),
     PreserveNeighbors(
@@ -66,6 +65,12 @@ ANCHORED = [e for e in CONFIGURATIONS if isinstance(e, AnchoredMDE | AnchoredCla
 
 @parametrize_with_checks(CONFIGURATIONS)
 def test_scikit_learn_compatible(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([PreserveNeighbors(weights="exponential", repulsion="far")])
+def test_other_weights_and_pairs_are_scikit_learn_compatible(estimator, check):
     check(estimator)
 
 

@@ -45,6 +45,9 @@ CASES = {
     "given": (X, {"repulsion": "given"}),
 }
 EVERY = pytest.mark.parametrize("name", CASES)
+SOME = pytest.mark.parametrize(
+    "name", ["similarities as weights", "least similarities", "paths", "limits", "far", "given"]
+)
 
 
 def parts(name):
@@ -100,7 +103,7 @@ def test_neighbors_after_an_extension_are_those_of_a_fit(name):
     np.testing.assert_array_equal(extended.graph_.toarray(), whole.graph_.toarray())
 
 
-@EVERY
+@SOME
 def test_pickles_and_clones(name):
     estimator, data, unseen, _, given = parts(name)
     with_all = clone(estimator).set_params(max_iter=2)
@@ -110,7 +113,7 @@ def test_pickles_and_clones(name):
     np.testing.assert_array_equal(loaded.transform(unseen), estimator.transform(unseen))
 
 
-@EVERY
+@SOME
 def test_samples_of_weight_0_do_not_matter(name):
     estimator, data, _, _, given = parts(name)
     weights = np.ones(N)
