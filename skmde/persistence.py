@@ -22,6 +22,9 @@ _CLASSES = {
     "estimators._preserve_distances": "PreserveDistances",
     "estimators._preserve_neighbors": "PreserveNeighbors",
     "estimators._quadratic": "QuadraticMDE",
+    "estimators.neighborhoods.paths": "PathPairs",
+    "estimators.neighborhoods.weights": "NeighborWeights",
+    "preprocessing.graphs.near_nodes": "NearNodes",
     "preprocessing.neighbors.known_rows": "KeptRows KnownRows",
     "estimators.pairs.anchored": "AffinityPairs DistancePairs WeightedPairs",
     "estimators.pairs.matrix_distances": "MatrixDistances",
@@ -56,7 +59,7 @@ _CLASSES = {
     "preprocessing.neighbors.metrics.fitted": "FittedMetric",
     "preprocessing.neighbors.metrics.linear": "LinearMap",
     "preprocessing.neighbors.spaces": "AngularSpace MetricSpace VectorSpace",
-    "preprocessing.neighbors.tables": "NeighborTables",
+    "preprocessing.neighbors.tables": "NeighborTables SimilarityTables",
     "preprocessing.pairs.distances": "MetricDistances",
 }
 

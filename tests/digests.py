@@ -342,7 +342,7 @@ def mde():
 @case
 def preprocess():
     table = preprocessing.nearest_neighbors(ROLL, 6)
-    graph = preprocessing.neighbor_graph(*table[:2], rule="gaussian")
+    graph = preprocessing.neighbor_graph(*table[:2], rule="exponential")
     hops = graph.copy()
     hops.data[:] = 1
     found = {"indices": table[0], "distances": table[1]}

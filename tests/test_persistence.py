@@ -49,6 +49,8 @@ CASES = {
     "neighbors, faiss": (PreserveNeighbors(neighbors_algorithm="faiss"), X, None, UNSEEN),
     "neighbors, torch": (PreserveNeighbors(neighbors_algorithm="torch"), X, None, UNSEEN),
     "neighbors, matrix": (PreserveNeighbors(metric="precomputed"), D, None, ROWS),
+    "neighbors, similarities": (PreserveNeighbors(metric="affinity"), W, None, W[:5]),
+    "neighbors, paths": (PreserveNeighbors(metric="graph", n_neighbors=8), W, None, W[:5]),
     "neighbors, standardized": (
         PreserveNeighbors(constraint=Standardized(), target_weight=0.5),
         X,

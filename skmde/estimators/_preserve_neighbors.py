@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ import torch
 from skmde._linalg.components import component_labels
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.random import private_generator
-from skmde._utils.rows import count_rows, rows_of
+from skmde._utils.rows import count_rows
 from skmde._utils.sklearn_compat import (
     Interval,
     StrOptions,
@@ -20,19 +21,14 @@ from skmde._utils.sklearn_compat import (
     weighted_fit_context,
 )
 from skmde._utils.threads import count_threads
-from skmde._utils.validation import as_host_array
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.fixed_items import has_free_item
-from skmde.core.placement.by_neighbors import place_by_neighbors
-from skmde.core.precision import is_far
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
-from skmde.core.stiff_repulsion import balancing_scale, is_stiff
 from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.extension import GrowingMixin
-from skmde.estimators.base.input import as_output, has_missing, output_dtype
-from skmde.estimators.base.neighbor_scores import NeighborScoresMixin
+from skmde.estimators.base.input import as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.row_constraint import RowConstraintMixin
 from skmde.estimators.base.snapshots import SnapshotsMixin
@@ -47,7 +43,18 @@ from skmde.estimators.base.typing import (
 )
 from skmde.estimators.judging.problem import Repulsion, SolvedProblem
 from skmde.estimators.judging.redundancy import without_pairs
-from skmde.estimators.pairs.neighbors import NeighborPairs, default_n_neighbors, many_neighbors
+from skmde.estimators.neighborhoods.far_pairs import lengths_of_pairs
+from skmde.estimators.neighborhoods.given_pairs import given_pairs, reweighted, with_dissimilar
+from skmde.estimators.neighborhoods.placing import NeighborPlacementMixin
+from skmde.estimators.neighborhoods.source import (
+    check_limits,
+    check_pairs,
+    limits_of_samples,
+    neighbor_source,
+)
+from skmde.estimators.neighborhoods.start import starting_point
+from skmde.estimators.neighborhoods.weights import check_weights
+from skmde.estimators.pairs.neighbors import default_n_neighbors, many_neighbors
 from skmde.estimators.pairs.repulsion import (
     RepulsiveSamples,
     mean_repulsion,
@@ -58,22 +65,17 @@ from skmde.estimators.samples.counted import PositiveWeightSamples
 from skmde.estimators.samples.reach import warn_if_out_of_reach
 from skmde.estimators.samples.supervision import target_pairs, with_targets
 from skmde.estimators.starts.canonical import CanonicalOrder
-from skmde.estimators.starts.neighbors import (
-    at_best_size,
-    given_start,
-    named_start,
-    separate_coincident,
-)
+from skmde.estimators.starts.neighbors import at_best_size, separate_coincident
 from skmde.functions.base import Penalty
 from skmde.functions.registry import PENALTIES
 from skmde.preprocessing.graphs.components import draw_together
-from skmde.preprocessing.neighbors.known_rows import with_twins
+from skmde.preprocessing.graphs.weights import RULES
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 _GAP = 4.0  # distance of parts of the map that no pair of neighbours joins
 
 
-class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, SnapshotsMixin):
+class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin, SnapshotsMixin):
     r"""Minimum-distortion embedding that keeps nearest neighbours together.
 
     The p pairs of nearest neighbours attract each other, and all pairs of samples repel each other.
@@ -97,28 +99,32 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
     n_neighbors : int, default=None
         Number of neighbours of each sample. None means 15, but a tenth of the number of samples
         for fewer than 150 samples, and at least 5; if repulsive pairs are sampled, the number that
-        gives about 1% of all pairs, at least 5 and at most 15. With a precomputed sparse graph or
+        gives about 1% of all pairs, at least 5 and at most 15. With a precomputed sparse matrix or
         neighbour tables, None uses all stored entries, unless they are the distances of all pairs;
-        with `max_distance`, all samples within that distance.
+        with ``metric="graph"``, the edges of the graph, with the same exception; with
+        `max_distance`, all samples within that distance.
     attractive_penalty : str, Penalty or callable, default="auto"
         Penalty of pairs of neighbours: a name, an object such as ``Log1p(2.0)``, or a function
         that takes a torch tensor of distances. See :mod:`skmde.penalties`. "auto" means
-        ``Log1p(1.5)`` for ``repulsion="sampled"`` and ``Log1p(2.0)`` else; but ``Huber(1.0)`` for
+        ``Log1p(2.0)`` if all pairs repel and ``Log1p(1.5)`` else; but ``Huber(1.0)`` for
         ``repulsion="all"`` and flat data, whose intrinsic dimension is less than
         ``n_components + 0.5``. The pull of ``Log1p`` fades with the distance, so that repulsion
         can tear shapes apart; that of ``Huber`` does not fade.
     repulsive_penalty : str, Penalty, callable or None, default="auto"
-        Penalty of the pairs that repel each other. "auto" means ``Cauchy()``, or ``Log()`` if
-        repulsive pairs are sampled. With None no pairs repel; the constraint must then prevent a
+        Penalty of the pairs that repel each other. "auto" means ``Cauchy()`` if all pairs repel,
+        or ``Log()``. With None no pairs repel; the constraint must then prevent a
         collapse to one point, and defaults to "standardized".
-    repulsion : {"auto", "all", "normalized", "sampled"}, default="auto"
+    repulsion : {"auto", "all", "normalized", "sampled", "far", "given"}, default="auto"
         Pairs that repel. "all": all pairs of samples, with the same weight. "normalized": all
         pairs, with a weight that adapts to the embedding as in t-SNE; the second term of the
         average distortion is then :math:`\rho W \log(-2 \sum_{i < j} p_r)`, where W is the sum of
         the weights of neighbours. "sampled": a random sample of pairs that are not neighbours.
-        "auto" means "all", but "sampled" for more than three components, for a standardized
-        embedding, if `repulsive_fraction` is given, and for a repulsive penalty other than
-        ``Cauchy``.
+        "far": a random sample of about the farthest quarter of these, where pairs without a
+        distance count as farthest and path lengths are estimated; it gives tighter clusters.
+        "given": the `dissimilar_pairs` that `fit` is given, and no others. `extend` samples pairs
+        in place of the last two. "auto" means "all", but "sampled" for more than three components,
+        for a standardized embedding, if `repulsive_fraction` is given, and for a repulsive penalty
+        other than ``Cauchy``.
     repulsive_weight : float, default=None
         Weight of a pair that repels. With the attraction ``Log1p(2.0)`` it moves the map along a
         spectrum: at 0.01 shapes stay whole, at 0.1 the map is like that of UMAP, at 1 like that of
@@ -126,10 +132,20 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
         `attractive_penalty`) 0.05, or `n_components` times 2.5 / n_samples or 2 (`n_neighbors` /
         n_samples)**2 if one of these is more, up to 1.
     repulsive_fraction : float, default=None
-        For ``repulsion="sampled"``: number of repulsive pairs, as a multiple of the number of
+        For "sampled" and "far": number of repulsive pairs, as a multiple of the number of
         pairs of neighbours. None means 1, or 0.5 for a standardized embedding. The pairs are
         sampled without replacement from the pairs that are not neighbours; if there are too few of
         these, all of them repel. If nearly all pairs are neighbours, neighbours repel, too.
+    weights : {"count", "uniform", "exponential", "affinity"} or callable, default="count"
+        Weights of pairs of neighbours. "count": 2 if each is a neighbour of the other, else 1.
+        "uniform": 1. "exponential": :math:`\exp(-\delta^2 / \sigma^2)`, with the distance
+        :math:`\delta` of the pair and the width :math:`\sigma`. "affinity", for
+        ``metric="affinity"``: the similarity of the pair, divided by the mean of those of
+        neighbours. A function takes an array of distances, or of similarities, and returns weights
+        of at least 0.
+    weights_width : float, default=None
+        Width of ``weights="exponential"``, in the units of the metric. None means the median
+        distance of neighbours.
     constraint : {"centered", "standardized"}, Constraint or None, default=None
         "centered": mean zero. "standardized": mean zero and unit covariance. None means
         "centered", or "standardized" if there is no repulsive penalty. ``Anchored`` gives the
@@ -138,12 +154,22 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows.
         With "precomputed", X is one of: a matrix of distances (n_samples, n_samples); a sparse
-        graph of distances to neighbours, in which every stored entry is a pair, zeros included;
-        or a pair of arrays (indices, distances), each of shape (n_samples, k).
+        matrix of distances to neighbours, in which every stored entry is a pair, zeros included;
+        or a pair of arrays (indices, distances), each of shape (n_samples, k). With "graph", X is a
+        sparse matrix of the lengths of edges, or a networkx graph, as for
+        :class:`PreserveDistances`; the distance is the length of the shortest path, and a
+        pseudo-random choice decides between nodes at the same distance. With "affinity", X is a
+        matrix of similarities, dense or sparse, or a networkx graph of weights: the largest are
+        neighbours, and samples of similarity 0 or less never are. Similarities have no lengths, so
+        data count as not flat (see `attractive_penalty`).
     metric_params : dict, default=None
-        Additional parameters of the metric.
-    max_distance : float, default=None
-        Samples farther apart than this, in the units of the metric, are not neighbours.
+        Additional parameters of the metric. For a networkx graph under "graph", "weight" is the
+        name of the edge attribute that holds the lengths.
+    max_distance : float or array-like of shape (n_samples,), default=None
+        Samples farther apart than this, in the units of the metric, are not neighbours. An array
+        holds a limit for each sample; an unseen one gets that of the sample nearest to it.
+    min_affinity : float or array-like of shape (n_samples,), default=None
+        The same for ``metric="affinity"``: the least similarity of neighbours.
     target_weight : float, default=0.0
         Weight of same-class pairs (for numeric y, of pairs nearest in y). Their number is about
         `n_neighbors` for each sample. Pairs of different classes (for numeric y, pairs sampled from
@@ -158,7 +184,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
         Starting point. "quadratic" is the spectral embedding of the neighbour graph; "pca" keeps
         the large distances of the data, and "isomap" the path lengths in the neighbour graph.
         "auto" means "isomap" for data whose intrinsic dimension is less than ``n_components + 1``,
-        else "pca", or "quadratic" for precomputed distances and for rows with NaN; it means
+        else "pca", or "quadratic" if X holds distances, similarities, a graph or NaN; it means
         "quadratic" if repulsive pairs are sampled or there are none. An array has shape
         (n_samples, n_components). For a centered or standardized embedding the mean of the array
         is subtracted; if its root mean square is then below 1e-4 or above 1e4, where penalties are
@@ -196,7 +222,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
     embedding_ : ndarray of shape (n_samples, n_components)
         The embedding, in the float dtype of X.
     graph_ : csr_array of shape (n_samples, n_samples)
-        Symmetric graph of neighbours. The weight is 2 if each is a neighbour of the other, else 1.
+        Symmetric graph of the weights of neighbours.
     edges_ : ndarray of shape (n_edges, 2)
         Pairs of neighbours, followed by the sampled pairs that repel, if there are any.
     weights_ : ndarray of shape (n_edges,)
@@ -241,8 +267,8 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
     References
     ----------
     A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 2.4.4 (attraction,
-    repulsion, and spreading), 4.1 (penalties), 4.3.1 (neighborhoods), 6.1 (projected quasi-Newton
-    algorithm) and 2.4.2 (incremental embedding).
+    repulsion, and spreading), 4.1 (penalties), 4.3.1 (neighborhoods), 4.3.3 (other methods), 6.1
+    (projected quasi-Newton algorithm) and 2.4.2 (incremental embedding).
 
     Examples
     --------
@@ -257,19 +283,24 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
     """
 
     _training_data_attribute = "_neighbors"
+    _square_metrics = ("precomputed", "graph", "affinity")
+    _signed_metrics = ("affinity",)
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "attractive_penalty": [StrOptions({"auto", *PENALTIES}), Penalty, callable],
         "repulsive_penalty": [StrOptions({"auto", *PENALTIES}), Penalty, callable, None],
-        "repulsion": [StrOptions({"auto", "all", "normalized", "sampled"})],
+        "repulsion": [StrOptions({"auto", "all", "normalized", "sampled", "far", "given"})],
         "repulsive_weight": [Interval(Real, 0, 1e30, closed="both"), None],
         "repulsive_fraction": [Interval(Real, 0, 1e30, closed="right"), None],
+        "weights": [StrOptions({*RULES, "affinity"}), callable],
+        "weights_width": [Interval(Real, 0, None, closed="neither"), None],
         "constraint": [StrOptions({"centered", "standardized"}), Constraint, type, None],
         "metric": [str, callable],
         "metric_params": [dict, None],
-        "max_distance": [Interval(Real, 0, None, closed="neither"), None],
+        "max_distance": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        "min_affinity": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "target_weight": [Interval(Real, 0, 1e30, closed="both")],
         "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
         "init": [
@@ -299,10 +330,13 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
         repulsion: str = "auto",
         repulsive_weight: float | None = None,
         repulsive_fraction: float | None = None,
+        weights: str | Callable[..., Any] = "count",
+        weights_width: float | None = None,
         constraint: str | Constraint | None = None,
         metric: Metric = "euclidean",
         metric_params: Parameters | None = None,
-        max_distance: float | None = None,
+        max_distance: float | Data | None = None,
+        min_affinity: float | Data | None = None,
         target_weight: float = 0.0,
         neighbors_algorithm: str = "auto",
         init: Data = "auto",
@@ -323,10 +357,13 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
         self.repulsion = repulsion
         self.repulsive_weight = repulsive_weight
         self.repulsive_fraction = repulsive_fraction
+        self.weights = weights
+        self.weights_width = weights_width
         self.constraint = constraint
         self.metric = metric
         self.metric_params = metric_params
         self.max_distance = max_distance
+        self.min_affinity = min_affinity
         self.target_weight = target_weight
         self.neighbors_algorithm = neighbors_algorithm
         self.init = init
@@ -341,13 +378,23 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
         self.verbose = verbose
 
     @weighted_fit_context
-    def fit(self, X: Data, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Data,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        dissimilar_pairs: Any = None,
+        dissimilar_weights: Any = 1.0,
+        outlier_pairs: Any = None,
+        outlier_weights: Any = 0.0,
+    ) -> Self:
         """Find the neighbours of each sample and embed the samples.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples; for ``metric="precomputed"``, distances in one of the forms under `metric`.
+            Samples; or distances, similarities or a graph, in one of the forms under `metric`.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Targets. They are used if `target_weight` is above 0, and ignored if it is 0. Floats
             that are not all integers are numeric targets; NaN marks unknown ones. All other values
@@ -359,6 +406,17 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
             Samples of weight 0 do not influence the embedding of the other samples: they are
             placed afterwards, as `transform` places unseen samples. A sample of weight 2 is not
             the same as two copies of it, because the copies would be neighbours of each other.
+        dissimilar_pairs : array-like of int of shape (n_pairs, 2), default=None
+            Pairs of samples that repel each other, in addition to those that `repulsion` selects.
+            In `transform` they do not count, except under ``repulsion="given"``.
+        dissimilar_weights : float or array-like of shape (n_pairs,), default=1.0
+            Their weights, at least 0. Under ``repulsion="given"`` they are multiplied by
+            `repulsive_weight`.
+        outlier_pairs : array-like of int of shape (n_pairs, 2), default=None
+            Pairs of neighbours that are to count for less, such as those of highest distortion.
+            Pairs that are no neighbours are ignored.
+        outlier_weights : float or array-like of shape (n_pairs,), default=0.0
+            Factors of their weights, at least 0; pairs of factor 0 are left out.
 
         Returns
         -------
@@ -373,18 +431,23 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
         Warns
         -----
         UserWarning
-            If `n_neighbors` exceeds the number of other samples, or if samples are anchored so far
-            apart that the pull of the attractive penalty fades before it reaches the
-            others; see the notes of :class:`AnchoredMDE`.
+            If `n_neighbors` exceeds the number of other samples; if X looks like similarities where
+            it should hold distances, or the other way round; or if samples are anchored so far
+            apart that the pull of the attractive penalty fades before it reaches the others; see
+            the notes of :class:`AnchoredMDE`.
         ConvergenceWarning
             If the solver found no finite solution, or if it ended at `max_iter` while the
             average distortion still decreased noticeably.
         """
         with self._all_or_nothing() as fitted:
-            fitted._fit(X, y, sample_weight)
+            given = {
+                "dissimilar": (dissimilar_pairs, dissimilar_weights),
+                "outlier": (outlier_pairs, outlier_weights),
+            }
+            fitted._fit(X, y, sample_weight, given)
         return self
 
-    def _fit(self, X, y, sample_weight):
+    def _fit(self, X, y, sample_weight, pairs):
         random_state = self._random_state()
         device = resolve_device(self.device)
         self._check_parameters()
@@ -399,14 +462,15 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
             )
             X = counted.rows_and_columns(given) if self._is_precomputed() else counted.rows(given)
             constraint = counted.constraint(constraint)
-            neighbors = self._find_neighbors(X, random_state, device)
+            pairs = {name: given_pairs(*pairs[name], name, counted) for name in pairs}
+            neighbors = self._find_neighbors(X, counted, random_state, device)
         self._check_size(counted.n_items, constraint)
         n_samples = counted.n_items
         sizes = self.n_components, n_samples, neighbors.n_neighbors
         self._rule = self._rule.for_data(neighbors.dimension(), *sizes)
         self.repulsive_weight_ = self._rule.weight
         with stage("edges"):
-            edges, weights, attraction = self._pairs(neighbors.pairs(), y, counted, random_state)
+            edges, weights, attraction = self._pairs(X, neighbors, y, counted, pairs, random_state)
             free = has_free_item(n_samples, constraint.fixed_items, edges)
             if free.any():  # a problem needs a pair
                 edges, weights = edges[free], weights[free]
@@ -416,8 +480,20 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
                 edges, weights = edges[kept], weights[kept]
         self._counted = counted
         with stage("init"):
-            start = self._starting_point(
-                X, neighbors, attraction, edges, weights, constraint, random_state
+            start = starting_point(
+                self.init,
+                None if self._is_precomputed() else X,
+                counted,
+                neighbors,
+                attraction,
+                edges,
+                weights,
+                rule=self._rule,
+                repulsive_weight=self.repulsive_weight_,
+                constraint=constraint,
+                n_components=self.n_components,
+                n_jobs=self.n_jobs,
+                random_state=random_state,
             )
         self._store_fit(counted, neighbors, edges, weights)
         self._repulsive = self._repulsive_samples(counted.n_items, random_state)
@@ -430,9 +506,16 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
         super()._check_parameters()
         if isinstance(self.init, str) and self.init == "pca" and self._is_precomputed():
             raise ValueError(
-                "init='pca' needs the data, but metric='precomputed' gives distances only; use "
+                f"init='pca' needs the data, but metric={self.metric!r} gives none; use "
                 "init='quadratic', 'random' or an array."
             )
+        if isinstance(self.init, str) and self.init == "isomap" and self._metric_is("affinity"):
+            raise ValueError(
+                "init='isomap' needs distances, but metric='affinity' gives similarities; use "
+                "init='quadratic', 'random' or an array."
+            )
+        check_weights(self.weights, self.weights_width, self.metric)
+        check_limits(self.max_distance, self.min_affinity, self.metric)
 
     def _problem_parts(self):
         """The repulsion and the constraint."""
@@ -466,12 +549,14 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
         )
         return rule, constraint
 
-    def _find_neighbors(self, X, random_state, device):
-        return NeighborPairs(
+    def _find_neighbors(self, X, counted, random_state, device):
+        return neighbor_source(
             X,
             self.n_neighbors,
-            self.max_distance,
+            limits_of_samples(self.max_distance, self.min_affinity, counted),
             metric=self.metric,
+            weights=self.weights,
+            width=self.weights_width,
             default=many_neighbors if self._rule.sums_all else default_n_neighbors,
             metric_params=self.metric_params,
             algorithm=self.neighbors_algorithm,
@@ -480,14 +565,20 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
             device=device,
         )
 
-    def _pairs(self, graph, y, counted, random_state):
+    def _pairs(self, X, neighbors, y, counted, given, random_state):
         """The pairs, their weights, and the graph of all attractive pairs."""
-        repel, n = self._rule.repulsive, graph.shape[0]
-        edges, weights = pairs_with_repulsion(
-            graph, self._rule, self.repulsive_weight_, random_state
-        )
-        self._check_edges(edges)
+        rule, weight = self._rule, self.repulsive_weight_
+        graph, lengths, n = neighbors.pairs(), None, counted.n_items
+        if len(given["outlier"][0]):
+            graph = reweighted(graph, *given["outlier"])
+        if rule.kind == "far":
+            lengths = lengths_of_pairs(X, self.metric, self.metric_params, neighbors, self.n_jobs)
+        edges, weights = pairs_with_repulsion(graph, rule, weight, random_state, lengths)
+        check_pairs(edges, self.max_distance, self.min_affinity, self.weights)
         self._repulsion = mean_repulsion(weights, n)  # of the sampled pairs alone
+        edges, weights = with_dissimilar(edges, weights, *given["dissimilar"], rule, weight)
+        if rule.kind == "given":
+            self._repulsion = mean_repulsion(weights, n)
         if self.target_weight > 0:
             if y is None:
                 raise ValueError(
@@ -498,7 +589,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
                 counted.rows(y, "y"),
                 n,
                 self.n_neighbors or default_n_neighbors(n),
-                0.0 if repel is None else self._rule.fraction,
+                0.0 if rule.repulsive is None else rule.fraction,
                 private_generator(random_state),
             )
             edges, weights, graph = with_targets(
@@ -511,48 +602,6 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
         if self._rule.sums_all:
             return RepulsiveSamples.all(self.repulsive_weight_)
         return RepulsiveSamples.some_of(n_items, self._repulsion, random_state)
-
-    def _check_edges(self, edges):
-        if len(edges) == 0:
-            reason = "X has no finite distance between two samples"
-            if self.max_distance is not None:
-                reason = f"no pair is within max_distance={self.max_distance}; increase it"
-            raise ValueError(f"No two samples are neighbours: {reason}.")
-
-    def _starting_point(self, X, neighbors, graph, edges, weights, constraint, random_state):
-        n, rule = graph.shape[0], self._rule
-        stiff = constraint.is_free and rule.repulsive is not None
-        stiff = stiff and is_stiff(rule.repulsive, self.n_components)
-        if not isinstance(self.init, str):
-            init = self._counted.rows(as_host_array(self.init), "init")
-            movable = not constraint.fixes_position
-            start = given_start(init, n, self.n_components, movable=movable)
-        else:
-            rows = None if self._is_precomputed() or has_missing(X) else X
-            if rows is None and self.init == "pca":
-                raise ValueError(
-                    "init='pca' needs rows without missing values, but X has NaN; use "
-                    "init='quadratic', 'isomap', 'random' or an array."
-                )
-            start = named_start(
-                self.init,
-                rows,
-                neighbors,
-                graph,
-                self.n_components,
-                sums_all=rule.sums_all,
-                spare_room=rule.sums_all or stiff,
-                is_nearly_flat=rule.is_nearly_flat,
-                n_threads=count_threads(self.n_jobs),
-                random_state=random_state,
-            )
-            if stiff:
-                kind = rule.kind if rule.sums_all else None
-                problem = edges, weights, rule.penalties, kind, self.repulsive_weight_
-                start = start * np.float32(balancing_scale(start, *problem))
-        if is_far(constraint.fixed_coordinates, 1.0):
-            start = start.astype(np.float64)  # then the problem is solved in float64
-        return separate_coincident(start, random_state)
 
     def _solve(self, start, edges, weights, constraint, X, device):
         """Solve the problem of the samples of nonzero weight and store the solution."""
@@ -616,14 +665,6 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
         if rule.kind == "normalized":
             self._repulsive = RepulsiveSamples.all(problem.effective_repulsive_weight())
 
-    def _place_zero_weight(self, X):
-        """Place the samples of weight 0 as `transform` places unseen ones."""
-        if self._counted.items is not None:
-            items, rows = self._counted.zero_weight_samples(X)
-            self.embedding_[items] = self._place(rows)[0]
-            if self.snapshots_ is not None:
-                self.snapshots_[:, items] = self.embedding_[items]
-
     def _extend(self, X):
         random_state = self._random_state()
         device = resolve_device(self.device)
@@ -635,7 +676,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
             neighbors = self._neighbors.extended(given)
         with stage("edges"):
             edges, weights = pairs_with_repulsion(
-                neighbors.pairs(), self._rule, self.repulsive_weight_, random_state
+                neighbors.pairs(), self._rule.for_extension, self.repulsive_weight_, random_state
             )
         with stage("init"):
             start = separate_coincident(counted.rows(self._coordinates_with(X)), random_state)
@@ -705,6 +746,9 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
         X : array-like or sparse matrix of shape (n_new, n_features)
             Samples; for ``metric="precomputed"``, their distances to the training samples: a
             matrix (n_new, n_samples), dense or sparse, or a pair of arrays (indices, distances).
+            For "affinity", their similarities; for "graph", the lengths of their edges to some
+            training samples, through which shortest paths lead to the others. A row with the same
+            numbers as a training sample counts as that sample.
 
         Returns
         -------
@@ -733,56 +777,3 @@ class PreserveNeighbors(RowConstraintMixin, NeighborScoresMixin, GrowingMixin, S
             X = self._checked_unseen(X)
             coordinates, _ = self._place(X)
             return as_output(coordinates, X)
-
-    def _coordinates(self, X):
-        return self._place(X)[0]
-
-    def _place(self, X):
-        """Coordinates of unseen samples, float64, and their neighbours of nonzero weight."""
-        counted, anchors = self._counted, self._counted.rows(self.embedding_)
-        indices, weights, twin = self._neighbors.of_unseen(self._columns(X))
-        if counted.weights is not None:
-            weights *= counted.weights[indices]
-        penalties, n_threads = self._rule.penalties, count_threads(self.n_jobs)
-        repulsion = self._repulsive.arguments(anchors, penalties[1], counted.weights, n_threads)
-
-        def coordinates(rows):
-            return place_by_neighbors(
-                anchors,
-                indices[rows],
-                weights[rows],
-                *penalties,
-                **repulsion,
-                project=self._row_projection(),
-                n_threads=n_threads,
-            )
-
-        return with_twins(coordinates, twin, anchors), indices
-
-    def _leave_one_out(self, X, items):
-        """Where each of some samples would be placed, were it an unseen one; NaN for weight 0."""
-        counted, anchors = self._counted, self._counted.rows(self.embedding_)
-        own = counted.positions(items)
-        there = np.flatnonzero(own >= 0)
-        own = own[there]
-        indices, weights = self._neighbors.of_others(self._columns(rows_of(X, items[there])), own)
-        if counted.weights is not None:
-            weights *= counted.weights[indices]
-        penalties, n_threads = self._rule.penalties, count_threads(self.n_jobs)
-        repulsion = self._repulsive.arguments(anchors, penalties[1], counted.weights, n_threads)
-        coordinates = np.full((len(items), anchors.shape[1]), np.nan)
-        coordinates[there] = place_by_neighbors(
-            anchors,
-            indices,
-            weights,
-            *penalties,
-            **repulsion,
-            own=(own, self._repulsive.own_weights(own, counted.weights)),
-            project=self._row_projection(),
-            n_threads=n_threads,
-        )
-        return coordinates
-
-    def _columns(self, X):
-        """The part of X that refers to the samples of nonzero weight."""
-        return self._counted.columns(X) if self._is_precomputed() else X

@@ -475,7 +475,7 @@ class QuadraticMDE(BaseEmbedding):
                 "out. Check another estimator, or weights='laplacian'."
             )
         edges, weights = edges_from_graph(full.graph_)
-        left = holdout.chosen(np.ones(len(edges), dtype=bool))
+        left = holdout.chosen(np.ones(len(edges), dtype=bool), edges)
         holdout.pairs = HeldOutPairs(edges[left], weights[left])
         other = clone(self).set_params(weights="precomputed", metric="euclidean")
         return other.fit(without_pairs(full.graph_, edges[left])), holdout.pairs

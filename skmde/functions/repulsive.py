@@ -21,7 +21,7 @@ def check_repulsive(penalty: Penalty, kind: str) -> None:
     Parameters
     ----------
     penalty : Penalty
-    kind : {"all", "normalized", "sampled"}
+    kind : {"all", "normalized", "sampled", "far", "given"}
         Which pairs repel. If all do, compiled code sums the penalty.
 
     Raises
@@ -39,7 +39,7 @@ def check_repulsive(penalty: Penalty, kind: str) -> None:
             f"{_DISTANCES[0]:g} to {far:.3g} at {_DISTANCES[-1]:g}, so these pairs would attract "
             "each other. Change its sign."
         )
-    if kind == "sampled":
+    if kind in ("sampled", "far", "given"):
         return
     if penalty.kernel_parameters() is None:
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from skmde.preprocessing.dimension import intrinsic_dimension
 from skmde.preprocessing.graphs.components import connected_components, pack_components
+from skmde.preprocessing.graphs.near_nodes import path_neighbors
 from skmde.preprocessing.graphs.shortest_paths import ShortestPaths, shortest_paths
 from skmde.preprocessing.graphs.weights import edges_from_graph, neighbor_graph
 from skmde.preprocessing.neighbors.precomputed import precomputed_neighbors, precomputed_queries
@@ -17,6 +18,7 @@ from skmde.preprocessing.pairs.sampling import (
     deduplicate_edges,
     sample_dissimilar,
     sample_edges,
+    sample_far,
 )
 
 __all__ = [
@@ -33,10 +35,12 @@ __all__ = [
     "neighbors_at_distance_two",
     "pack_components",
     "pair_distances",
+    "path_neighbors",
     "precomputed_neighbors",
     "precomputed_queries",
     "sample_dissimilar",
     "sample_edges",
+    "sample_far",
     "shortest_paths",
     "weights_from_triplets",
 ]

@@ -25,6 +25,7 @@ from skmde import (
 # Other ways through the same code; `make test-slow` checks them.
 RARE = [
     PreserveNeighbors(constraint=Box(0.0, 9.0)),
+    PreserveNeighbors(weights="exponential", repulsion="far"),
     PreserveNeighbors(init="pca"),
     PreserveDistances(loss="squared", constraint="standardized"),
     PreserveDistances(n_neighbors=4, init="random"),
@@ -42,6 +43,9 @@ CONFIGURATIONS = [
     PreserveNeighbors(),
     PreserveNeighbors(constraint="standardized"),
     PreserveNeighbors(metric="precomputed"),
+    PreserveNeighbors(metric="graph"),
+    PreserveNeighbors(metric="affinity"),
+    PreserveNeighbors(init="pca"),
     PreserveNeighbors(repulsive_penalty=None),
     PreserveNeighbors(
         n_components=1, n_neighbors=3, metric="manhattan", init="random", max_distance=100.0
@@ -77,6 +81,8 @@ def test_scikit_learn_compatible(estimator, check):
 @pytest.mark.slow
 @parametrize_with_checks(RARE)
 def test_rare_settings_are_scikit_learn_compatible(estimator, check):
+@parametrize_with_checks([PreserveNeighbors(weights="exponential", repulsion="far")])
+def test_other_weights_and_pairs_are_scikit_learn_compatible(estimator, check):
     check(estimator)
 
 
@@ -151,6 +157,8 @@ def test_checks_that_check_estimator_leaves_out(estimator, name):
     [
         (PreserveNeighbors(), False, False),
         (PreserveNeighbors(metric="precomputed"), True, True),
+        (PreserveNeighbors(metric="graph"), True, True),
+        (PreserveNeighbors(metric="affinity"), True, False),
         (PreserveDistances(), False, False),
         (PreserveDistances(metric="manhattan", n_neighbors=3), False, False),
         (PreserveDistances(metric=max), False, False),

@@ -20,12 +20,14 @@ class InputMixin(NestedParametersMixin, AtomicFitMixin):
 
     # values of `metric` for which X is square: one row and one column for each sample
     _square_metrics: tuple[str, ...] = ("precomputed",)
+    _signed_metrics: tuple[str, ...] = ()  # those of them whose numbers may be negative
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._is_precomputed()
-        tags.input_tags.positive_only = self._is_precomputed()
+        signed = any(self._metric_is(metric) for metric in self._signed_metrics)
+        tags.input_tags.positive_only = self._is_precomputed() and not signed
         tags.input_tags.allow_nan = not self._is_precomputed() and skips_missing(self.metric)
         return tags
 

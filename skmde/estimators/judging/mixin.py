@@ -1,4 +1,4 @@
-"""The methods ``distortions`` and ``redundancy_check`` of estimators."""
+"""The methods ``distortions``, ``redundancy_check`` and ``refit_without_worst_pairs``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from skmde._utils.sklearn_compat import check_is_fitted
 from skmde.core.fixed_items import has_free_item
 from skmde.estimators.base.typing import Data, RandomState
 from skmde.estimators.judging.problem import SolvedProblem
-from skmde.estimators.judging.redundancy import HeldOutPairs, HoldOut, RedundancyCheck
+from skmde.estimators.judging.redundancy import (
+    DroppedPairs,
+    HeldOutPairs,
+    HoldOut,
+    RedundancyCheck,
+    Refit,
+    worst_pairs,
+)
 from skmde.estimators.pairs.base import Pairs, listed_edges, selection
 
 if TYPE_CHECKING:
@@ -27,7 +34,7 @@ class JudgingMixin:
     An estimator implements ``_solved_problem``, and in a fit passes its pairs to `_hold_out`.
     """
 
-    _holdout: HoldOut | None = None
+    _holdout: HoldOut | DroppedPairs | None = None
 
     def _solved_problem(self) -> SolvedProblem:
         """The problem that was solved last, at the embedding."""
@@ -122,7 +129,64 @@ class JudgingMixin:
         numbers = float(used.mean(dtype=np.float64)), float(held.mean(dtype=np.float64))
         return RedundancyCheck(*numbers, len(used), len(held))
 
-    def _fitted_without(self: Any, holdout: HoldOut, X: Any, y: Any, fit_params: Any) -> Any:
+    def refit_without_worst_pairs(
+        self: Any, X: Data, y: Any = None, *, fraction: float = 0.01, **fit_params: Any
+    ) -> Refit:
+        """Fit a copy without the pairs of highest distortion.
+
+        Of the pairs that attract, or that have an original distance, those whose distortion is far
+        above that of others may be wrong: they pair items that are not alike, and hold parts of the
+        map together that do not belong together. This estimator, which must be fitted to X,
+        does not change.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `fit`.
+        y : array-like, default=None
+            As for `fit`.
+        fraction : float, default=0.01
+            Share of these pairs that is left out, above 0 and below 1; at least one pair.
+        **fit_params : dict
+            Passed to `fit`.
+
+        Returns
+        -------
+        refit : Refit
+            Has the fitted ``estimator``, the ``pairs`` that were left out, and their
+            ``distortions`` before. A :class:`QuadraticMDE` is fitted to the remaining weights, with
+            ``weights="precomputed"``.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
+        ValueError
+            If `fraction` is not between 0 and 1, there are too few pairs, or the weights of the
+            pairs belong together, so that none can be left out.
+
+        See Also
+        --------
+        distortions : Shows the pairs first.
+
+        References
+        ----------
+        Monograph, section 2.6 (validation).
+        """
+        found = self.distortions()
+        worst = worst_pairs(found, fraction)
+        other, left = self._fitted_without(DroppedPairs(found.pairs[worst]), X, y, fit_params)
+        other.__dict__.pop("_holdout", None)  # a further fit uses all pairs
+        if len(left.edges) == 0:
+            raise ValueError(
+                "The pairs of highest distortion are no pairs of the problem for this X; give the "
+                "X that the estimator was fitted to, and an integer random_state."
+            )
+        return Refit(other, found.pairs[worst], found.values[worst])
+
+    def _fitted_without(
+        self: Any, holdout: HoldOut | DroppedPairs, X: Any, y: Any, fit_params: Any
+    ) -> Any:
         """A copy that is fitted without some pairs, and these pairs."""
         other = clone(self)
         other._holdout = holdout
@@ -138,7 +202,7 @@ class JudgingMixin:
         if self._holdout is None:
             return None
         attracts = True if weights is None else weights > 0
-        left = self._holdout.chosen(np.broadcast_to(attracts & counts, len(edges)))
+        left = self._holdout.chosen(np.broadcast_to(attracts & counts, len(edges)), edges)
         others = (None if part is None else part[left] for part in (weights, distances))
         self._holdout.pairs = HeldOutPairs(edges[left], *others)
         return ~left

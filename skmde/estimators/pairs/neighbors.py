@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._utils.rows import count_rows
+from skmde.estimators.neighborhoods.weights import NeighborWeights
 from skmde.preprocessing.dimension import intrinsic_dimension
-from skmde.preprocessing.graphs.weights import neighbor_graph
-from skmde.preprocessing.neighbors.tables import NeighborTables
+from skmde.preprocessing.graphs.weights import near_of_tables
+from skmde.preprocessing.neighbors.tables import NeighborTables, SimilarityTables
 
 
 def default_n_neighbors(n_samples):
@@ -49,18 +50,20 @@ def holds_neighbors(X):
 
 
 class NeighborPairs:
-    """Nearest neighbours, a `PairSource`: mutual neighbours have weight 2, others 1.
+    """Nearest neighbours, a `PairSource`.
 
     Parameters
     ----------
     X : ndarray, sparse matrix, or pair of arrays
         Checked input, as :class:`PreserveNeighbors` takes it.
     n_neighbors : int or None
-    max_distance : float or None
+    max_distance : float, array-like of shape (n,), or None
     metric : str or callable
     default : callable, default=default_n_neighbors
         The number of neighbours for a number of samples. It applies if neither `n_neighbors` nor
         `max_distance` is given, unless X holds neighbours.
+    weights : NeighborWeights, default=None
+        Weights of pairs; None means 2 for mutual neighbours and 1 for others.
     **search : dict
         Further arguments of :func:`~skmde.preprocessing.nearest_neighbors`.
 
@@ -71,14 +74,28 @@ class NeighborPairs:
     """
 
     def __init__(
-        self, X, n_neighbors, max_distance, *, metric, default=default_n_neighbors, **search
+        self,
+        X,
+        n_neighbors,
+        max_distance,
+        *,
+        metric,
+        default=default_n_neighbors,
+        weights=None,
+        **search,
     ):
         given = n_neighbors
-        precomputed = isinstance(metric, str) and metric == "precomputed"
-        as_stored = precomputed and holds_neighbors(X)
+        named = metric if isinstance(metric, str) else None
+        as_stored = named in ("precomputed", "affinity") and holds_neighbors(X)
         if n_neighbors is None and max_distance is None and not as_stored:
             n_neighbors = default(count_rows(X))
-        tables = NeighborTables(X, n_neighbors, metric=metric, max_distance=max_distance, **search)
+        if named == "affinity":
+            tables = SimilarityTables(X, n_neighbors, max_distance=max_distance)
+        else:
+            search.update(metric=metric, max_distance=max_distance)
+            tables = NeighborTables(X, n_neighbors, **search)
+        self._has_lengths = named != "affinity"
+        self._weights = NeighborWeights() if weights is None else weights
         self._use(tables)
         if given is None:
             counts = np.count_nonzero(tables.indices >= 0, axis=1)
@@ -87,7 +104,7 @@ class NeighborPairs:
 
     def _use(self, tables):
         self._tables, self.n_items = tables, len(tables.indices)
-        self._graph = neighbor_graph(tables.indices, tables.distances)
+        self._graph = self._weights.graph(near_of_tables(tables.indices, tables.distances))
 
     def pairs(self):
         return self._graph
@@ -104,7 +121,9 @@ class NeighborPairs:
         return directed.maximum(directed.T).tocsr()
 
     def dimension(self):
-        """Intrinsic dimension of the samples, NaN if there are too few distances."""
+        """Intrinsic dimension of the samples, NaN if there are too few distances, or none."""
+        if not self._has_lengths:
+            return np.nan
         return intrinsic_dimension(self._tables.distances)
 
     def extended(self, X):
@@ -118,7 +137,7 @@ class NeighborPairs:
     def support(self, X):
         """Mean reach of each unseen row's neighbours, divided by the row's own reach; at most 1."""
         indices, distances, _ = self._tables.of_unseen(X, self.n_neighbors)
-        return _support(indices, distances, self._tables.reach[indices])
+        return support_of_rows(indices, distances, self._tables.reach[indices])
 
     def support_of_fitted(self):
         """The support that each fitted sample would have, were it an unseen one.
@@ -132,7 +151,7 @@ class NeighborPairs:
         if np.isfinite(dimension) and dimension > 0:
             mutual = distances <= reach
             reach = np.where(mutual, reach * ((k + 1) / k) ** (1 / dimension), reach)
-        return _support(indices, distances, reach)
+        return support_of_rows(indices, distances, reach)
 
     def nearest(self, X, k):
         """Indices of the k nearest samples of each unseen row, -1 where there are fewer."""
@@ -158,16 +177,18 @@ class NeighborPairs:
         others[others.all(axis=1), -1] = False  # a row may have many duplicates
         kept = len(own), k - 1
         indices, distances = indices[others].reshape(kept), distances[others].reshape(kept)
-        mutual = distances <= self._tables.reach[indices]
-        return indices, np.where(indices >= 0, 1.0 + mutual, 0.0)
+        return indices, self._weights_of(indices, distances)
 
     def of_unseen(self, X):
         indices, distances, twin = self._tables.of_unseen(X, self.n_neighbors)
-        mutual = distances <= self._tables.reach[indices]
-        return indices, np.where(indices >= 0, 1.0 + mutual, 0.0), twin
+        others = np.where(twin[:, None] >= 0, np.inf, distances)  # a twin needs no pairs
+        return indices, self._weights_of(indices, others), twin
+
+    def _weights_of(self, indices, distances):
+        return self._weights.of_pairs(distances, distances <= self._tables.reach[indices])
 
 
-def _support(indices, distances, reach):
+def support_of_rows(indices, distances, reach):
     """Mean reach of the neighbours of each row, divided by the row's own reach; at most 1."""
     there = indices >= 0
     counts = there.sum(axis=1)

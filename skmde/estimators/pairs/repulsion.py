@@ -7,7 +7,7 @@ import numpy as np
 from skmde.core.placement.field import FrozenField
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.graphs.weights import edges_from_graph
-from skmde.preprocessing.pairs.sampling import all_edges, sample_dissimilar
+from skmde.preprocessing.pairs.sampling import all_edges, sample_dissimilar, sample_far
 
 # A pair takes about 40 bytes during a fit.
 _MAX_PAIRS = 250_000_000
@@ -101,7 +101,7 @@ class RepulsiveSamples:
         return {"field": self._field}
 
 
-def pairs_with_repulsion(graph, rule, weight, random_state):
+def pairs_with_repulsion(graph, rule, weight, random_state, lengths=None):
     """The pairs of neighbours, followed by the listed pairs that repel.
 
     Parameters
@@ -112,6 +112,8 @@ def pairs_with_repulsion(graph, rule, weight, random_state):
     weight : float
         Weight of the repulsion.
     random_state : RandomState
+    lengths : callable, default=None
+        Distances of pairs. If given, sampled pairs are far ones.
 
     Returns
     -------
@@ -120,8 +122,8 @@ def pairs_with_repulsion(graph, rule, weight, random_state):
     weights : ndarray of shape (p,)
         Negative for pairs that repel.
     """
-    sampled = rule.repulsive if rule.kind == "sampled" else None
-    edges, weights = signed_pairs(graph, sampled, rule.fraction, random_state)
+    sampled = rule.repulsive if rule.kind in ("sampled", "far") else None
+    edges, weights = signed_pairs(graph, sampled, rule.fraction, random_state, lengths)
     weights[weights < 0] *= weight
     if rule.sums_all and weight > 0:
         crowded = crowded_pairs(graph, edges)
@@ -144,7 +146,7 @@ def crowded_pairs(graph, edges):
     return np.unique(np.concatenate(within), axis=0).astype(np.int32)
 
 
-def signed_pairs(graph, repel, fraction, random_state):
+def signed_pairs(graph, repel, fraction, random_state, lengths=None):
     """The pairs that attract each other, followed by the pairs that repel each other.
 
     Parameters
@@ -156,6 +158,8 @@ def signed_pairs(graph, repel, fraction, random_state):
     fraction : float
         As for `repulsive_pairs`.
     random_state : RandomState
+    lengths : callable, default=None
+        As for `repulsive_pairs`.
 
     Returns
     -------
@@ -167,12 +171,12 @@ def signed_pairs(graph, repel, fraction, random_state):
     edges, weights = edges_from_graph(graph)
     if repel is None or len(edges) == 0:
         return edges, weights
-    dissimilar = repulsive_pairs(graph, edges, fraction, random_state)
+    dissimilar = repulsive_pairs(graph, edges, fraction, random_state, lengths)
     repulsive_weights = np.full(len(dissimilar), -1, weights.dtype)
     return np.concatenate([edges, dissimilar]), np.concatenate([weights, repulsive_weights])
 
 
-def repulsive_pairs(graph, edges, fraction, random_state):
+def repulsive_pairs(graph, edges, fraction, random_state, lengths=None):
     """Random pairs of non-neighbours, and the neighbours that would otherwise coincide.
 
     Pairs are sampled from all pairs of non-neighbours, without replacement. This leaves some
@@ -193,6 +197,8 @@ def repulsive_pairs(graph, edges, fraction, random_state):
     fraction : float
         Number of sampled pairs for each edge.
     random_state : RandomState
+    lengths : callable, default=None
+        Distances of pairs. If given, the sampled pairs are far ones.
 
     Returns
     -------
@@ -212,7 +218,10 @@ def repulsive_pairs(graph, edges, fraction, random_state):
             f"{40e-9 * wanted:.0f} GB of memory; use at most {_MAX_PAIRS / len(edges):.3g}."
         )
     seed = random_state.randint(np.iinfo(np.int32).max)
-    pairs = sample_dissimilar(n, wanted, edges, random_state=seed)
+    if lengths is None:
+        pairs = sample_dissimilar(n, wanted, edges, random_state=seed)
+    else:
+        pairs = sample_far(n, wanted, edges, lengths, random_state=seed)
     groups = _without_repulsion(graph, edges, fraction)
     if not groups:
         return pairs

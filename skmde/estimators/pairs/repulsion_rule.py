@@ -36,7 +36,7 @@ class RepulsionRule(NamedTuple):
 
     Attributes
     ----------
-    kind : {"all", "normalized", "sampled", "none"}
+    kind : {"all", "normalized", "sampled", "far", "given", "none"}
     attractive : Penalty or None
         None leaves it to the data.
     repulsive : Penalty or None
@@ -44,7 +44,7 @@ class RepulsionRule(NamedTuple):
     weight : float or None
         Weight of a pair that repels; None leaves it to the data.
     fraction : float
-        Number of repulsive pairs for each attractive one, for the kind "sampled".
+        Number of repulsive pairs for each attractive one, for the kinds "sampled" and "far".
     is_flat : bool
         Whether the data are known to fit into the embedding.
     is_nearly_flat : bool
@@ -67,6 +67,11 @@ class RepulsionRule(NamedTuple):
     def sums_all(self) -> bool:
         """Whether all pairs repel."""
         return self.kind in ("all", "normalized")
+
+    @property
+    def for_extension(self) -> RepulsionRule:
+        """The rule for further samples, which have no given or far pairs: pairs are sampled."""
+        return self._replace(kind="sampled") if self.kind in ("far", "given") else self
 
     def for_data(
         self, dimension: float, n_components: int, n_samples: int, n_neighbors: int
@@ -112,7 +117,7 @@ def repulsion_rule(
 
     Parameters
     ----------
-    repulsion : {"auto", "all", "normalized", "sampled"}
+    repulsion : {"auto", "all", "normalized", "sampled", "far", "given"}
     attractive, repulsive : str, Penalty, callable or None
         "auto" chooses the penalties that belong to the kind of repulsion and to the data. None as
         the repulsive penalty means that no pairs repel.
@@ -140,6 +145,11 @@ def repulsion_rule(
             f"repulsive_fraction={fraction!r} is the number of sampled repulsive pairs, but with "
             f"repulsion={repulsion!r} all pairs repel. Leave repulsive_fraction at None, or set "
             "repulsion='sampled'."
+        )
+    if kind == "given" and fraction is not None:
+        raise ValueError(
+            f"repulsive_fraction={fraction!r} is the number of sampled repulsive pairs, but with "
+            "repulsion='given' only dissimilar_pairs repel. Leave repulsive_fraction at None."
         )
     if kind == "none":
         repel = None

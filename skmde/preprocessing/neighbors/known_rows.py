@@ -12,6 +12,8 @@ A row without a known code that is at distance 0 from a training row also counts
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -33,10 +35,29 @@ class KnownRows:
     """
 
     def __init__(self, X):
-        codes = _row_codes(X)
+        self._use(row_codes(X))
+
+    def _use(self, codes):
         order = np.argsort(codes, kind="stable")
         self.codes = codes[order]
         self.rows = order.astype(np.int32)
+
+    def with_further(self, X):
+        """The codes of the rows of a square matrix after further items are added to it.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (q, n + q)
+            The rows of the further items. Their columns are those of the first n rows, too.
+        """
+        rows, n = sp.coo_array(as_csr(X)), len(self.rows)
+        old = rows.col < n
+        columns = rows.data[old], (rows.col[old], n + rows.row[old])
+        codes = row_codes(sp.csr_array(columns, shape=(n, rows.shape[1])))
+        codes[self.rows] += self.codes  # the code of a row is the sum of those of its entries
+        other = copy.copy(self)
+        other._use(np.concatenate([codes, row_codes(X)]))
+        return other
 
     def find(self, X):
         """For each row of `X`, the index of the first equal training row, or -1 if there is none.
@@ -49,7 +70,7 @@ class KnownRows:
         -------
         rows : ndarray of shape (q,), int32
         """
-        codes = _row_codes(X)
+        codes = row_codes(X)
         at = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
         return np.where(self.codes[at] == codes, self.rows[at], np.int32(-1))
 
@@ -69,7 +90,7 @@ class KeptRows(KnownRows):
 
     def joined(self, X):
         """The training rows followed by the rows of `X`, of shape (n + q, d)."""
-        if not np.array_equal(_row_codes(self._X)[self.rows], self.codes):
+        if not np.array_equal(row_codes(self._X)[self.rows], self.codes):
             raise ValueError(
                 "The array that was given to fit has been modified since, so samples cannot be "
                 "added to it. Fit again, and do not modify the array."
@@ -133,7 +154,8 @@ def with_twins(place, twin, embedding):
     return coordinates
 
 
-def _row_codes(X):
+def row_codes(X):
+    """A hash code of 64 bits for each row: the sum of those of its entries that are not 0."""
     codes = np.zeros(X.shape[0], np.uint64)
     if sp.issparse(X):
         X = sp.csr_array(X)

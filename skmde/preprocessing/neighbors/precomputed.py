@@ -25,6 +25,7 @@ from skmde.preprocessing.neighbors.radius import trim
 from skmde.preprocessing.neighbors.selection import (
     check_count,
     check_distinct,
+    checked_limits,
     clamp_neighbors,
     drop_far,
     drop_self,
@@ -32,6 +33,7 @@ from skmde.preprocessing.neighbors.selection import (
     nearest_stored,
     sort_rows,
 )
+from skmde.preprocessing.neighbors.similarities import warn_if_similarities
 
 __all__ = ["joined_neighbors", "precomputed_neighbors", "precomputed_queries"]
 
@@ -50,8 +52,8 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
         is used. A pair of tables is taken as it is.
     n_neighbors : int, default=None
         Number of neighbours to keep per row; None keeps all.
-    max_distance : float, default=None
-        Neighbours beyond this distance are left out.
+    max_distance : float or array-like of shape (n,), default=None
+        Neighbours beyond this distance are left out. An array holds a limit for each item.
 
     Returns
     -------
@@ -69,7 +71,8 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
     Warns
     -----
     UserWarning
-        If a matrix is not symmetric, or `n_neighbors` exceeds the number of other items.
+        If a matrix is not symmetric, or looks like one of similarities, or `n_neighbors` exceeds
+        the number of other items.
 
     Examples
     --------
@@ -96,7 +99,7 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
             own = np.arange(n, dtype=np.int32)
             indices, values = _from_dense(_averaged(matrix), max(n - 1, 1) if k is None else k, own)
     if max_distance is not None:
-        indices, values = drop_far(indices, values, max_distance)
+        indices, values = drop_far(indices, values, checked_limits(max_distance, n))
     return trim(indices, values) if n_neighbors is None else (indices, values)
 
 
@@ -329,6 +332,7 @@ def _checked_square_matrix(distances):
             'With metric="precomputed", X holds distances (infinity for a pair without one), '
             "not data."
         )
+    warn_if_similarities(matrix)
     return matrix
 
 

@@ -20,8 +20,6 @@ The search algorithms (`algorithm`):
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 
 from skmde.preprocessing.neighbors.index import ALGORITHMS, NeighborIndex, check_rows
@@ -29,8 +27,8 @@ from skmde.preprocessing.neighbors.metrics.fitted import largest_distance
 from skmde.preprocessing.neighbors.metrics.names import check_metric
 from skmde.preprocessing.neighbors.metrics.parameters import refuse_parameters
 from skmde.preprocessing.neighbors.precomputed import precomputed_neighbors
-from skmde.preprocessing.neighbors.radius import all_within
-from skmde.preprocessing.neighbors.selection import clamp_neighbors, drop_far
+from skmde.preprocessing.neighbors.radius import all_within, trim
+from skmde.preprocessing.neighbors.selection import checked_limits, clamp_neighbors, drop_far
 from skmde.preprocessing.pairs.distances import MetricDistances
 
 __all__ = ["ALGORITHMS", "NeighborIndex", "nearest_neighbors"]
@@ -73,8 +71,9 @@ def nearest_neighbors(
         most 15 features it may also take scikit-learn's ball tree, which finds the same neighbours
         as "exact" if the metric keeps the triangle inequality. For a function of two rows, this is
         tried on a sample of the rows; "exact" compares all pairs in any case.
-    max_distance : float, default=None
-        Neighbours beyond this distance (in the units of the metric) are left out.
+    max_distance : float or array-like of shape (n_samples,), default=None
+        Neighbours beyond this distance (in the units of the metric) are left out. An array holds a
+        limit for each row.
     random_state : int, RandomState, Generator or None, default=None
         Seeds the approximate searches.
     n_jobs : int, default=None
@@ -111,8 +110,6 @@ def nearest_neighbors(
     >>> indices.ravel().tolist(), distances.ravel().tolist()
     ([1, 0, 1], [1.0, 1.0, 2.0])
     """
-    if max_distance is not None and not (isinstance(max_distance, Real) and max_distance > 0):
-        raise ValueError(f"max_distance must be a positive number, got {max_distance!r}.")
     if isinstance(metric, str) and metric == "precomputed":
         refuse_parameters(metric, metric_params)
         return *precomputed_neighbors(X, n_neighbors, max_distance=max_distance), None
@@ -120,6 +117,7 @@ def nearest_neighbors(
         raise ValueError("n_neighbors and max_distance are both None. Set at least one of them.")
     check_metric(metric)
     X = check_rows(X, metric)
+    max_distance = checked_limits(max_distance, X.shape[0])
     k = clamp_neighbors(1 if n_neighbors is None else n_neighbors, X.shape[0])
     index = NeighborIndex(
         metric=metric,
@@ -134,10 +132,12 @@ def nearest_neighbors(
         if index.algorithm_ == "exact":
             table = MetricDistances(metric, metric_params, n_jobs).fit(X)
             largest = largest_distance(metric) or np.inf
-            most = min(max_distance, np.nextafter(largest, 0.0))
+            most = min(np.max(max_distance), np.nextafter(largest, 0.0))
             indices, distances = all_within(table, most)
         else:
-            indices, distances = index.radius_neighbors(max_distance)
+            indices, distances = index.radius_neighbors(np.max(max_distance))
+        if np.ndim(max_distance):
+            indices, distances = trim(*drop_far(indices, distances, max_distance))
     else:
         indices, distances = index.kneighbors(None, k)
         if max_distance is not None:

@@ -7,16 +7,18 @@ infinity for a missing entry. Rows are sorted by (distance, index), so missing e
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 
+from skmde._utils.validation import as_host_array, check_not_masked
 from skmde._utils.warn import warn
 from skmde.preprocessing.neighbors.backends.kernels import select_smallest
 
 __all__ = [
     "check_count",
     "check_distinct",
+    "checked_limits",
     "clamp_neighbors",
     "drop_far",
     "drop_self",
@@ -27,6 +29,8 @@ __all__ = [
 
 # Up to this number of neighbours, insertion into a sorted list is faster than sorting a whole row.
 _FEW = 256
+# Maximum number of entries, of 12 bytes each, in tables that hold all that is given.
+_MAX_ENTRIES = 200_000_000
 
 
 def check_count(number, name):
@@ -56,6 +60,47 @@ def check_distinct(indices, distances):
             "but the neighbours of an item must be distinct. Remove one, or mark it with the index "
             "-1."
         )
+
+
+def checked_limits(max_distance, n_samples, name="max_distance"):
+    """A limit for all items, or an array with one for each.
+
+    Parameters
+    ----------
+    max_distance : float, array-like of shape (n_samples,), or None
+    n_samples : int
+    name : str, default="max_distance"
+        Name of the argument, for messages.
+
+    Returns
+    -------
+    limits : float, ndarray of shape (n_samples,), float64, or None
+    """
+    if max_distance is None:
+        return None
+    if isinstance(max_distance, Real):
+        if not max_distance > 0 or isinstance(max_distance, bool):
+            raise ValueError(f"{name} must be a positive number, got {max_distance!r}.")
+        return max_distance
+    check_not_masked(max_distance, name, "give each sample a limit")
+    limits = np.asarray(as_host_array(max_distance))
+    if limits.ndim == 0 or limits.dtype.kind not in "fiuO":
+        raise ValueError(
+            f"{name} must be a positive number, or an array with one for each of the {n_samples} "
+            f"samples; got {max_distance!r}."
+        )
+    if limits.shape != (n_samples,):
+        raise ValueError(
+            f"{name} must have one entry for each of the {n_samples} samples; got shape "
+            f"{limits.shape}."
+        )
+    limits = limits.astype(np.float64)
+    wrong = np.flatnonzero(~(limits >= 0))
+    if len(wrong):
+        raise ValueError(
+            f"{name} must not be negative or NaN; entry {wrong[0]} is {limits[wrong[0]]}."
+        )
+    return limits
 
 
 def clamp_neighbors(n_neighbors, n_samples):
@@ -111,8 +156,11 @@ def drop_self(indices, distances, own, k):
 
 
 def drop_far(indices, distances, max_distance):
-    """Mark neighbours beyond `max_distance` as missing. Returns new arrays."""
-    far = ~(distances <= max_distance)
+    """Mark neighbours beyond `max_distance`, one for all rows or one a row, as missing.
+
+    Returns new arrays.
+    """
+    far = ~(distances <= np.reshape(max_distance, (-1, 1)))
     return np.where(far, np.int32(-1), indices), np.where(far, np.inf, distances)
 
 
@@ -169,6 +217,12 @@ def nearest_stored(rows, columns, distances, n_rows, k):
     rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     if k is None:
         k = max(1, int(counts.max(initial=0)))
+        if n_rows * k > _MAX_ENTRIES:
+            raise ValueError(
+                f"One of the {n_rows} rows has {k} neighbours, so tables of all neighbours would "
+                f"need {12e-9 * n_rows * k:.1f} GB. Set n_neighbors, or pass a graph of edges with "
+                'metric="graph", where the estimator has it.'
+            )
     indices = np.full((n_rows, k), -1, np.int32)
     values = np.full((n_rows, k), np.inf)
     keep = rank < k

@@ -13,8 +13,9 @@ from skmde._utils.random import distinct_integers, private_generator
 from skmde._utils.validation import as_host_array
 
 _DRAWN_AT_ONCE = 1 << 20
+_CANDIDATES = 4  # pairs that are drawn for each far one
 
-__all__ = ["all_edges", "deduplicate_edges", "sample_dissimilar", "sample_edges"]
+__all__ = ["all_edges", "deduplicate_edges", "sample_dissimilar", "sample_edges", "sample_far"]
 
 
 def all_edges(n_items):
@@ -180,6 +181,57 @@ def sample_dissimilar(n_items, n_pairs, excluded_edges, random_state=None):
     if 2 * wanted >= free or wanted == 0:
         return _decode(_sample_listed(n, wanted, excluded, free, rng), n)
     return _decode(_sample_drawn(n, wanted, excluded, rng), n)
+
+
+def sample_far(n_items, n_pairs, excluded_edges, distances, random_state=None):
+    """Distinct pairs of items that are far apart and are not given edges.
+
+    Four times as many pairs as are wanted are drawn by :func:`sample_dissimilar`, and the farthest
+    of them are returned: a random sample of about the farthest quarter of all pairs.
+
+    Parameters
+    ----------
+    n_items : int
+    n_pairs : int
+        Number of pairs to return, if there are as many that are not edges.
+    excluded_edges : array-like of shape (n_edges, 2), int
+        Pairs in either order.
+    distances : callable
+        Takes pairs of shape (p, 2), ``i < j``, and returns their distances; infinity for pairs that
+        are farther apart than any distance.
+    random_state : int, RandomState, Generator or None, default=None
+
+    Returns
+    -------
+    edges : ndarray of shape (n_pairs, 2), int32
+        Pairs ``i < j``, sorted by (i, j), without repetition.
+
+    Raises
+    ------
+    ValueError
+        As for :func:`sample_dissimilar`, or if a distance is NaN.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.1 (choosing
+    dissimilar items).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmde.preprocessing import sample_far
+    >>> x = np.array([0.0, 1.0, 2.0, 10.0])
+    >>> sample_far(4, 2, [[2, 3]], lambda pairs: abs(x[pairs[:, 0]] - x[pairs[:, 1]])).tolist()
+    [[0, 3], [1, 3]]
+    """
+    rng, wanted = private_generator(random_state), int(n_pairs)
+    drawn = sample_dissimilar(n_items, _CANDIDATES * wanted, excluded_edges, rng)
+    drawn = drawn[rng.permutation(len(drawn))]  # chooses among pairs at the same distance
+    lengths = np.asarray(distances(drawn), dtype=np.float64)
+    if lengths.shape != (len(drawn),) or np.isnan(lengths).any():
+        raise ValueError("The distances must be one number for each pair, and not NaN.")
+    farthest = drawn[np.argsort(-lengths, kind="stable")[:wanted]]
+    return _decode(_sorted_codes(_encode(farthest, int(n_items))), int(n_items))
 
 
 def _sample_listed(n, wanted, excluded, free, rng):

@@ -50,6 +50,8 @@ CASES = {
     "neighbors, cosine": (PreserveNeighbors(metric="cosine", n_components=3), OLD, NEW),
     "neighbors, matrix": (PreserveNeighbors(metric="precomputed"), *square(D)),
     "neighbors, graph": (PreserveNeighbors(metric="precomputed"), *square(W)),
+    "neighbors, similarities": (PreserveNeighbors(metric="affinity"), *square(W)),
+    "neighbors, paths": (PreserveNeighbors(metric="graph", n_neighbors=8), *square(W)),
     "neighbors, tables": (
         PreserveNeighbors(metric="precomputed"),
         tables(slice(None, N), N),

@@ -17,7 +17,7 @@ from skmde.preprocessing.neighbors.search import nearest_neighbors
         )
     )
 )
-def test_mutual_rule_agrees_with_its_definition(indices):
+def test_the_rule_of_counts_agrees_with_its_definition(indices):
     n = len(indices)
     indices = np.array(
         [np.where(np.triu(row[:, None] == row, 1).any(0), -1, row) for row in indices]
@@ -33,7 +33,7 @@ def test_mutual_rule_agrees_with_its_definition(indices):
 def test_graph_is_what_it_says():
     X = np.random.default_rng(0).standard_normal((60, 3))
     indices, distances, _ = nearest_neighbors(X, 5)
-    for rule in ("mutual", "gaussian"):
+    for rule in ("count", "exponential"):
         graph = neighbor_graph(indices, distances, rule=rule)
         assert isinstance(graph, sp.csr_array) and graph.dtype == np.float32
         assert graph.indices.dtype == np.int32 and graph.has_sorted_indices
@@ -51,34 +51,34 @@ def test_missing_neighbors_and_self_entries_are_no_edges():
 def test_neighbors_at_distance_zero_are_edges():
     indices, distances = np.array([[1], [0]]), np.zeros((2, 1))
     assert neighbor_graph(indices, distances).nnz == 2
-    gaussian = neighbor_graph(indices, distances, rule="gaussian")
-    assert gaussian.toarray().tolist() == [[0, 1], [1, 0]]
+    exponential = neighbor_graph(indices, distances, rule="exponential")
+    assert exponential.toarray().tolist() == [[0, 1], [1, 0]]
 
 
-def test_gaussian_rule():
+def test_exponential_rule():
     indices = np.array([[1, 2], [0, 2], [1, 0]])
     distances = np.array([[1.0, 3.0], [1.0, 2.0], [2.0, 3.0]])
-    graph = neighbor_graph(indices, distances, rule="gaussian", sigma=2.0)
+    graph = neighbor_graph(indices, distances, rule="exponential", width=2.0)
     expected = np.exp(-(np.array([[np.inf, 1, 3], [1, np.inf, 2], [3, 2, np.inf]]) ** 2) / 4)
     np.testing.assert_allclose(graph.toarray(), expected, rtol=1e-6)
-    median = neighbor_graph(indices, distances, rule="gaussian")
+    median = neighbor_graph(indices, distances, rule="exponential")
     np.testing.assert_allclose(median.toarray(), expected, rtol=1e-6)
 
 
-def test_gaussian_rule_of_coincident_neighbors_takes_the_mean_of_the_rest():
+def test_exponential_rule_of_coincident_neighbors_takes_the_mean_of_the_rest():
     indices = np.array([[1], [0], [3], [2], [0]])
     distances = np.array([[0.0], [0.0], [0.0], [0.0], [3.0]])
-    graph = neighbor_graph(indices, distances, rule="gaussian")
+    graph = neighbor_graph(indices, distances, rule="exponential")
     assert graph[0, 1] == 1
     np.testing.assert_allclose(graph[4, 0], np.exp(-1), rtol=1e-6)
 
 
 @pytest.mark.parametrize("factor", [1e-25, 1e25])
-def test_gaussian_rule_does_not_mind_scale(factor):
+def test_exponential_rule_does_not_mind_scale(factor):
     X = np.random.default_rng(0).standard_normal((60, 3))
     indices, distances, _ = nearest_neighbors(X, 5)
-    expected = neighbor_graph(indices, distances, rule="gaussian").toarray()
-    found = neighbor_graph(indices, distances * factor, rule="gaussian").toarray()
+    expected = neighbor_graph(indices, distances, rule="exponential").toarray()
+    found = neighbor_graph(indices, distances * factor, rule="exponential").toarray()
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
@@ -94,14 +94,14 @@ def test_edges_too_long_for_a_weight_are_left_out():
         np.array([[1, 2], [0, 2], [0, 1]]),
         np.array([[1.0, 99], [1, 99], [99, 99]]),
     )
-    graph = neighbor_graph(indices, distances, rule="gaussian", sigma=1.0)
+    graph = neighbor_graph(indices, distances, rule="exponential", width=1.0)
     assert graph.nnz == 2
 
 
-@pytest.mark.parametrize("sigma", [0.0, -1.0, np.inf, np.nan])
-def test_sigma_is_checked(sigma):
-    with pytest.raises(ValueError, match="sigma must be a positive number"):
-        neighbor_graph(np.array([[1], [0]]), np.ones((2, 1)), rule="gaussian", sigma=sigma)
+@pytest.mark.parametrize("width", [0.0, -1.0, np.inf, np.nan])
+def test_the_width_is_checked(width):
+    with pytest.raises(ValueError, match="width must be a positive number"):
+        neighbor_graph(np.array([[1], [0]]), np.ones((2, 1)), rule="exponential", width=width)
 
 
 def test_unknown_rule_is_refused():
@@ -114,7 +114,7 @@ def test_input_is_not_written_to():
     for array in (indices, distances):
         array.setflags(write=False)
     neighbor_graph(indices, distances)
-    neighbor_graph(indices, distances, rule="gaussian", threshold=0.5)
+    neighbor_graph(indices, distances, rule="exponential", threshold=0.5)
 
 
 def test_edges_are_listed_once_in_order():
@@ -137,6 +137,6 @@ def test_edges_with_stored_zeros_stay():
 
 
 def test_graph_without_edges():
-    graph = neighbor_graph(np.full((3, 2), -1), np.full((3, 2), np.inf), rule="gaussian")
+    graph = neighbor_graph(np.full((3, 2), -1), np.full((3, 2), np.inf), rule="exponential")
     assert graph.nnz == 0
     assert edges_from_graph(graph)[0].shape == (0, 2)

@@ -261,3 +261,11 @@ def test_directions_of_further_items_are_averaged(form):
         indices, distances = joined_neighbors(*first, further, 1)
     assert indices.ravel().tolist() == [1, 0, 3, 2]
     assert distances.ravel().tolist() == [1.0, 1.0, 3.0, 3.0]
+
+
+def test_tables_of_all_that_a_hub_stores_are_refused_if_they_are_too_large():
+    n = 20_000
+    rows, columns = np.zeros(n - 1, int), np.arange(1, n)
+    star = sp.csr_array((np.ones(n - 1), (rows, columns)), shape=(n, n))
+    with pytest.raises(ValueError, match=r"has 19999 neighbours.*4.8 GB. Set n_neighbors"):
+        precomputed_neighbors(sp.csr_array(star + star.T))

@@ -1,0 +1,1 @@
+"""Neighbourhoods: their sources, weights of pairs, and pairs that are given."""
