@@ -152,12 +152,7 @@ class NeighborPairs:
         -------
         indices, weights : ndarrays of shape (q, k)
         """
-        k = min(self.n_neighbors + 1, self.n_items)
-        indices, distances, _ = self._tables.of_unseen(X, k)
-        others = indices != own[:, None]
-        others[others.all(axis=1), -1] = False  # a row may have many duplicates
-        kept = len(own), k - 1
-        indices, distances = indices[others].reshape(kept), distances[others].reshape(kept)
+        indices, distances = self._tables.of_others(X, own, self.n_neighbors)
         mutual = distances <= self._tables.reach[indices]
         return indices, np.where(indices >= 0, 1.0 + mutual, 0.0)
 

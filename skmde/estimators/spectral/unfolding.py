@@ -88,8 +88,13 @@ class UnfoldingProblem(GramProblem):
         super().__init__(K, unit.power(2), n_jobs)
         self.rounding = max(self.rounding, _PRECISION * self.form.bound)
 
+    can_leave_out = True
+
     def place(self, X, embedding, eigenvalues):
         return self._reconstruction.place(X, embedding)
+
+    def place_others(self, X, own, embedding):
+        return self._reconstruction.place_others(X, own, embedding)
 
 
 def _edge_lengths(neighbors, edges):

@@ -84,6 +84,30 @@ class NeighborTables:
         twin = twins(known, indices[:, 0], distances[:, 0], self.reach, given=given)
         return indices, distances, twin
 
+    def of_others(self, X, own, n_neighbors=None):
+        """The nearest other fitted items of each of some fitted items.
+
+        Parameters
+        ----------
+        X : ndarray, sparse matrix, or pair of arrays
+            Their rows, in the form in which they were given.
+        own : ndarray of shape (q,), int
+            Their indices.
+        n_neighbors : int, default=None
+            As for `of_unseen`.
+
+        Returns
+        -------
+        indices, distances : ndarray of shape (q, k)
+        """
+        n, k = self.indices.shape
+        k = min((k if n_neighbors is None else n_neighbors) + 1, n)
+        indices, distances, _ = self.of_unseen(X, k)
+        others = indices != own[:, None]
+        others[others.all(axis=1), -1] = False  # a row may have many duplicates
+        kept = len(own), indices.shape[1] - 1
+        return indices[others].reshape(kept), distances[others].reshape(kept)
+
     def extended(self, X):
         """New tables of the fitted items together with further ones.
 

@@ -138,7 +138,7 @@ def test_wrong_labels_are_found_by_other_estimators(estimator):
 def test_what_is_needed_is_there_or_the_message_says_so():
     with pytest.raises(NotFittedError):
         PreserveNeighbors().distortions()
-    with pytest.raises(ValueError, match="Judge this embedding by its distances"):
+    with pytest.raises(ValueError, match="judge this one by its distances"):
         QuadraticMDE(weights="pca").fit(X).distortions()
     for name in ("all", "distances", "laplacian"):
         estimator = fitted(name)
