@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
-from skmde import AnchoredMDE, PreserveDistances, QuadraticMDE
+from skmde import AnchoredMDE, PreserveDistances, PreserveNeighbors, QuadraticMDE
 from skmde.core.placement.by_distances import place_by_distances
 from skmde.functions.residual_losses import SquaredLoss
 from skmde.inspection import feature_sensitivity, leave_one_out
@@ -46,6 +47,21 @@ def test_under_quadratic_distortion_it_is_the_mean_of_the_neighbors(estimator, k
     found = leave_one_out(estimator, data, items)
     expected = [mean_of_neighbors(estimator.embedding_, item) for item in items]
     np.testing.assert_allclose(found.coordinates, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [5, K])
+def test_tables_without_the_items_themselves_lose_no_neighbor(k):
+    distances, indices = NearestNeighbors(n_neighbors=K).fit(X).kneighbors()
+    graph = kneighbors_graph(X, K, mode="distance")
+    for estimator in (
+        AnchoredMDE(n_neighbors=k, metric="precomputed"),
+        QuadraticMDE(n_neighbors=k, metric="precomputed"),
+        PreserveNeighbors(n_neighbors=k, metric="precomputed", random_state=0),
+    ):
+        by_graph = leave_one_out(estimator.fit(graph, PLACES), graph).coordinates
+        tables = indices, distances
+        by_tables = leave_one_out(estimator.fit(tables, PLACES), tables).coordinates
+        np.testing.assert_allclose(by_tables, by_graph, atol=1e-9)
 
 
 def test_a_wrong_anchor_is_displaced_most():

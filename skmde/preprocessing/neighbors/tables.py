@@ -103,6 +103,9 @@ class NeighborTables:
         n, k = self.indices.shape
         k = min((k if n_neighbors is None else n_neighbors) + 1, n)
         indices, distances, _ = self.of_unseen(X, k)
+        if indices.shape[1] < k:  # of tables that are given, which may leave out the item itself
+            none = np.full((len(indices), 1), -1)
+            indices, distances = np.hstack([indices, none]), np.hstack([distances, none + np.inf])
         others = indices != own[:, None]
         others[others.all(axis=1), -1] = False  # a row may have many duplicates
         kept = len(own), indices.shape[1] - 1
