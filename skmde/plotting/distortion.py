@@ -193,7 +193,7 @@ class DistortionDisplay:
             ax.set_ylim(bottom=0.7)
         mean = values.mean()
         line = {"color": theme.text, "linewidth": 1, "linestyle": (0, (4, 3))}
-        ax.axvline(mean, label=f"average {mean:.4g}", **line)
+        at_mean = ax.axvline(mean, label=f"average {mean:.4g}", **line)
         margin = 0.03 * (edges[-1] - edges[0])
         ax.set_xlim(edges[0] - margin, edges[-1] + margin)  # the average may be far outside
         beyond = int(((values < low) | (values > high)).sum())
@@ -202,7 +202,7 @@ class DistortionDisplay:
         set_diagram(ax, "distortion of a pair", "number of pairs", title)
         ax.tick_params(which="minor", color=theme.frame)
         legend = add_legend(ax, theme, loc="upper right")
-        _make_room(ax, len(legend.get_texts()))
+        at_mean.set_ydata([0.0, 0.98 - _make_room(ax, len(legend.get_texts()))])
 
     def _is_skewed(self, edges):
         """Whether most bars would be too low to be seen beside the highest one."""
@@ -249,10 +249,11 @@ class DistortionDisplay:
 
 
 def _make_room(ax, n_lines):
-    """Raise the upper limit, so that a legend of some lines lies above all bars."""
+    """Raise the upper limit, so that a legend lies above all bars; return its share of the axis."""
     share = 0.02 + 0.065 * n_lines
     low, high = ax.get_ylim()
     if ax.get_yscale() == "log":
         ax.set_ylim(low, high * (high / low) ** (share / (1 - share)))
     else:
         ax.set_ylim(low, high + (high - low) * share / (1 - share))
+    return share
