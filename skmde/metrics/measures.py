@@ -180,9 +180,9 @@ def embedding_report(embedding, X, y=None, *, metric=None, test=None, zadu=(), r
     y : array-like of shape (n_items,) or (n_items, n_targets), default=None
         Classes, or numbers that are not all whole, which neighbours in the embedding predict.
     metric : str or callable, default=None
-        "euclidean", "manhattan", "cosine", "precomputed", another metric of two rows that scipy
-        has, such as "correlation", or a function of two rows. None means the metric of the
-        estimator, or "euclidean" for an array or a pipeline.
+        "euclidean", "manhattan", "cosine", "precomputed", "chebyshev", "correlation", "canberra",
+        "hamming", or a function of two rows. None means the metric of the estimator, or "euclidean"
+        for an array or a pipeline.
     test : array-like of bool of shape (n_items,) or of int, default=None
         As for :func:`quality_report`.
     zadu : sequence of str, default=()

@@ -9,7 +9,6 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
-import scipy.spatial.distance
 from scipy.sparse import issparse
 from sklearn.manifold import trustworthiness as _trustworthiness
 from sklearn.metrics.pairwise import (
@@ -34,7 +33,25 @@ _PAIRED = {
     "cityblock": paired_manhattan_distances,
     "cosine": paired_cosine_distances,
 }
-_OF_SCIPY = ("chebyshev", "correlation", "canberra", "braycurtis", "hamming", "sqeuclidean")
+
+
+def _paired_correlation(a, b):
+    return paired_cosine_distances(*(rows - rows.mean(axis=1, keepdims=True) for rows in (a, b)))
+
+
+def _paired_canberra(a, b):
+    size = np.abs(a) + np.abs(b)
+    return np.divide(np.abs(a - b), size, out=np.zeros_like(a), where=size > 0).sum(axis=1)
+
+
+# of dense rows
+_PAIRED_DENSE = {
+    "chebyshev": lambda a, b: np.abs(a - b).max(axis=1),
+    "correlation": _paired_correlation,
+    "canberra": _paired_canberra,
+    "hamming": lambda a, b: (a != b).mean(axis=1),
+    "sqeuclidean": lambda a, b: np.square(a - b).sum(axis=1),
+}
 
 
 def neighborhood_recall(
@@ -301,8 +318,8 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
     n_triplets : int, default=200000
         Number of triplets of distinct items to sample.
     metric : str or callable, default="euclidean"
-        "euclidean", "manhattan", "cosine", "precomputed", another metric of two rows that scipy
-        has, such as "correlation", or a function of two rows.
+        "euclidean", "manhattan", "cosine", "precomputed", "chebyshev", "correlation",
+        "canberra", "hamming", or a function of two rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the triplets.
 
@@ -459,15 +476,13 @@ def pair_distances(X, a, b, metric="euclidean"):
                 "(scipy.sparse.csgraph.shortest_path)."
             )
         return np.asarray(X[a, b], dtype=np.float64).ravel()
-    if not callable(metric) and metric not in _PAIRED:
-        if metric not in _OF_SCIPY:
-            raise ValueError(
-                f"metric={metric!r} is not supported here; use one of {', '.join(_PAIRED)}, "
-                f"{', '.join(_OF_SCIPY)}, precomputed, or a function of two rows."
-            )
-        if issparse(X):
-            raise ValueError(f"metric={metric!r} needs dense rows; pass X.toarray().")
-        metric = getattr(scipy.spatial.distance, metric)
+    known = _PAIRED if issparse(X) else _PAIRED | _PAIRED_DENSE
+    if not callable(metric) and metric not in known:
+        dense = issparse(X) and metric in _PAIRED_DENSE
+        raise ValueError(
+            f"metric={metric!r} is not supported here{' for sparse X' * dense}; use one of "
+            f"{', '.join(known)}, precomputed, or a function of two rows."
+        )
     metric = _checked_metric(metric)
     width = X.nnz / X.shape[0] if issparse(X) else X.shape[1]
     distances = np.empty(len(a))
@@ -476,5 +491,5 @@ def pair_distances(X, a, b, metric="euclidean"):
         if callable(metric):
             distances[piece] = paired_distances(left, right, metric=metric)
         else:
-            distances[piece] = _PAIRED[metric](left, right)
+            distances[piece] = known[metric](left, right)
     return distances

@@ -253,17 +253,25 @@ def test_a_report_needs_a_fitted_estimator_with_an_embedding():
     assert report["stress"] == metrics.embedding_report(own.embedding_, X)["stress"]
 
 
-@pytest.mark.parametrize("metric", ["correlation", "chebyshev", "hamming"])
-def test_reports_take_metrics_of_scipy(metric):
+@pytest.mark.parametrize(
+    "metric", ["correlation", "chebyshev", "hamming", "canberra", "sqeuclidean"]
+)
+def test_measures_take_metrics_of_scipy(metric):
     from scipy.spatial.distance import pdist, squareform
 
     X = _normal(40, 6)
     X = np.round(X) if metric == "hamming" else X
     D, embedding = squareform(pdist(X, metric)), _normal(40, 2, seed=1)
-    found = metrics.embedding_report(embedding, X, metric=metric)
-    expected = metrics.embedding_report(embedding, D, metric="precomputed")
-    for name in ("triplets", "stress", "distance_correlation"):
-        assert found[name] == pytest.approx(expected[name], abs=1e-9)
+    options = {"random_state": 0}
+    for measure in (metrics.triplet_accuracy, metrics.distance_correlation):
+        found = measure(X, embedding, 2000, metric, **options)
+        expected = measure(D, embedding, 2000, "precomputed", **options)
+        assert found == pytest.approx(expected, abs=1e-9)
+    if metric == "correlation":
+        report = metrics.embedding_report(embedding, X, metric=metric)
+        assert report["stress"] == pytest.approx(
+            metrics.embedding_report(embedding, D, metric="precomputed")["stress"], abs=1e-9
+        )
 
 
 def test_parameters_of_the_metric_count():

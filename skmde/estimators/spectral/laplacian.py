@@ -52,6 +52,8 @@ class LaplacianProblem(QuadraticProblem):
     n_jobs : int or None
     """
 
+    can_leave_out = True
+
     def __init__(self, neighbors, n_components, normalized, n_jobs):
         self._neighbors = neighbors
         self.graph = neighbor_graph(neighbors.indices, neighbors.distances)
@@ -61,8 +63,6 @@ class LaplacianProblem(QuadraticProblem):
         self.form, self.component_eigenvectors, self._divisors = graph_form(
             self.graph, n_components, normalized, n_jobs
         )
-
-    can_leave_out = True
 
     def embedding_columns(self, vectors, values):
         return standardized_columns(vectors, self._divisors)
@@ -99,6 +99,8 @@ class GivenWeightsProblem(QuadraticProblem):
     n_jobs : int or None
     """
 
+    can_leave_out = True
+
     def __init__(self, X, n_components, n_jobs):
         self.graph = symmetric_weights(X)
         self.n_items = self.graph.shape[0]
@@ -108,8 +110,6 @@ class GivenWeightsProblem(QuadraticProblem):
             self.graph, n_components, False, n_jobs
         )
         self._known = KnownRows(X)
-
-    can_leave_out = True
 
     def embedding_columns(self, vectors, values):
         return standardized_columns(vectors)

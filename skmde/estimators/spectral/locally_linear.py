@@ -44,6 +44,8 @@ class LocallyLinearProblem(QuadraticProblem):
     n_components : int
     """
 
+    can_leave_out = True
+
     def __init__(self, X, neighbors, n_components):
         self._reconstruction = Reconstruction(X, neighbors)
         W = self._reconstruction.of_training()
@@ -69,8 +71,6 @@ class LocallyLinearProblem(QuadraticProblem):
             if n <= _FACTORED
             else _diagonal_preconditioner(L),
         )
-
-    can_leave_out = True
 
     def embedding_columns(self, vectors, values):
         return standardized_columns(vectors)

@@ -71,6 +71,8 @@ class UnfoldingProblem(GramProblem):
     verbose : int
     """
 
+    can_leave_out = True
+
     def __init__(self, X, neighbors, metric, metric_params, n_jobs, verbose):
         self._reconstruction = Reconstruction(X, neighbors)
         self.graph = graph = neighbor_graph(neighbors.indices, neighbors.distances)
@@ -87,8 +89,6 @@ class UnfoldingProblem(GramProblem):
         K = widest_gram(squares, edges, n, verbose) if squares.any() else np.zeros((n, n))
         super().__init__(K, unit.power(2), n_jobs)
         self.rounding = max(self.rounding, _PRECISION * self.form.bound)
-
-    can_leave_out = True
 
     def place(self, X, embedding, eigenvalues):
         return self._reconstruction.place(X, embedding)
