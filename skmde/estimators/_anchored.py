@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from skmde._utils.device import cpu_by_default, resolve_device
-from skmde._utils.rows import count_rows
+from skmde._utils.rows import count_rows, rows_of
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
 from skmde._utils.warn import warn
@@ -584,6 +584,11 @@ class AnchoredMDE(GrowingMixin, SnapshotsMixin):
         with cpu_by_default():
             X = self._checked_unseen(X)
             return as_output(self._coordinates(X), X)
+
+    def _leave_one_out(self, X, items):
+        """Where each of some samples would be placed, were it an unseen one."""
+        n_threads, rows = count_threads(self.n_jobs), rows_of(X, items)
+        return self._pairs.place_others(rows, items, self.embedding_, n_threads)
 
     def _is_neighbor_tables(self, X):
         return self.loss is None and super()._is_neighbor_tables(X)

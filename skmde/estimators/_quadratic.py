@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import kernel_metrics
 
 from skmde._linalg.signs import fix_signs
 from skmde._utils.device import cpu_by_default
-from skmde._utils.rows import blocks_of_rows, count_rows
+from skmde._utils.rows import blocks_of_rows, count_rows, rows_of
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
 from skmde._utils.warn import warn
@@ -457,15 +457,29 @@ class QuadraticMDE(BaseEmbedding):
     def _solved_problem(self):
         if METHODS[self._problem_name].is_gram:
             raise ValueError(
-                f"weights={self._problem_name!r} gives every two samples a weight, of which there "
-                "is no list. Judge this embedding by its distances: see "
-                "skmde.metrics.embedding_report."
+                f"weights={self._problem_name!r} gives every two samples a weight, their entry in "
+                "the centred matrix of inner products, and the fit does not keep this matrix. Fit "
+                "QuadraticMDE(weights='precomputed') to it: the embedding is the same, and has "
+                "distortions. Or judge this one by its distances: skmde.metrics.embedding_report."
             )
         edges, weights = edges_from_graph(self.graph_)
         if self._problem_name == "normalized_laplacian":
             # Eigenvalues, and `distortion_`, are in units of the mean degree.
             weights = weights / (2 * weights.sum(dtype=np.float64) / len(self.embedding_))
         return SolvedProblem(self.embedding_, edges, weights, (Quadratic(), Quadratic()))
+
+    def _can_leave_one_out(self):
+        return self._is_compact() or self._problem.can_leave_out
+
+    def _leave_one_out(self, X, items):
+        if not self._problem.can_leave_out:
+            raise ValueError(
+                f"weights={self._problem_name!r} places samples by all inner products at once, "
+                "not by other samples, so none can be left out. Use the weights 'laplacian' or "
+                "'lle', PreserveNeighbors or PreserveDistances; or skmde.inspection.stability."
+            )
+        embedding = self.embedding_.astype(np.float64)
+        return self._problem.place_others(rows_of(X, items), items, embedding)
 
     def _fitted_without(self, holdout, X, y, fit_params):
         full = clone(self).fit(X, y, **fit_params)

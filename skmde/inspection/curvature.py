@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skmde._utils.device import cpu_by_default
-from skmde._utils.sklearn_compat import check_is_fitted
+from skmde.inspection.given import judged
 
 
 def sharpness(estimator):
@@ -44,7 +44,7 @@ def sharpness(estimator):
     >>> sharpness(AnchoredMDE(n_neighbors=1).fit(X, y)).tolist()
     [4.0, 6.0, 2.0]
     """
-    check_is_fitted(estimator)
+    estimator = judged(estimator)
     with cpu_by_default():
         _, hessian = estimator._solved_problem().item_derivatives()
     return np.linalg.eigvalsh(hessian)[:, 0]

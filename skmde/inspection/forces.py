@@ -8,7 +8,8 @@ from numbers import Integral
 import numpy as np
 
 from skmde._utils.device import cpu_by_default
-from skmde._utils.sklearn_compat import check_is_fitted
+from skmde.inspection.given import judged
+from skmde.metrics.preservation import check_integer
 from skmde.metrics.tables import Table, as_frame
 
 
@@ -111,7 +112,11 @@ def forces_on(estimator, item, *, n=10, names=None):
     left   4      pulls      pair
     right  4      pulls      pair
     """
-    check_is_fitted(estimator)
+    estimator = judged(estimator)
+    check_integer(n, "n")
+    if n < 1:
+        raise ValueError(f"n must be at least 1; got {n}.")
+    names = None if names is None else list(names)
     with cpu_by_default():
         problem = estimator._solved_problem()
         size = len(problem.points)

@@ -7,8 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from skmde._utils.device import cpu_by_default
-from skmde._utils.rows import count_rows
-from skmde._utils.sklearn_compat import check_is_fitted
+from skmde.inspection.given import (
+    as_matrix_of_graph,
+    check_rows,
+    checked_items,
+    judged,
+    root_mean_square_radius,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,7 +25,8 @@ class LeaveOneOut:
     items : ndarray of int of shape (k,)
         The items.
     coordinates : ndarray of shape (k, n_components)
-        Where each of them would be placed; NaN for samples of weight 0, which are placed so anyway.
+        Where each of them would be placed; NaN for samples of weight 0, which are placed so anyway,
+        and for those whose given weights do not have a positive sum.
     displacement : ndarray of shape (k,)
         Distance from there to the place in the embedding, divided by `radius`.
     radius : float
@@ -41,16 +47,18 @@ def leave_one_out(estimator, X, items=None):
     """Place each item among all others, as `transform` places an unseen one.
 
     An item of large displacement lies where the optimisation left it, and not where its neighbours
-    would place it: such a place is not to be trusted.
+    would place it: such a place is not to be trusted. An anchored item lies where it was told to;
+    a large displacement says that this does not agree with the data.
 
     Parameters
     ----------
-    estimator : PreserveNeighbors or PreserveDistances
-        Fitted to X.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
+    estimator : object
+        A fitted estimator of this package. Of :class:`~skmde.QuadraticMDE`, one with the weights
+        "laplacian", "normalized_laplacian", "lle" or "precomputed".
+    X : array-like, sparse matrix or networkx graph
         What the estimator was fitted to.
-    items : array-like of int, default=None
-        Indices of the items to place; None means all.
+    items : array-like of int or bool, default=None
+        Indices of the items to place, or a mask of them; None means all.
 
     Returns
     -------
@@ -80,46 +88,13 @@ def leave_one_out(estimator, X, items=None):
     >>> leave_one_out(estimator, X, [0, 1, 2]).coordinates.shape
     (3, 2)
     """
-    check_is_fitted(estimator)
-    if not hasattr(estimator, "_leave_one_out"):
-        raise ValueError(
-            f"{type(estimator).__name__} has no leave-one-out placement; use PreserveNeighbors or "
-            "PreserveDistances."
-        )
+    estimator = judged(estimator)
     embedding = np.asarray(estimator.embedding_, dtype=np.float64)
     with cpu_by_default():
-        X = estimator._checked_unseen(X)
+        X = estimator._checked_unseen(as_matrix_of_graph(estimator, X))
         check_rows(X, len(embedding))
         items = checked_items(items, len(embedding))
         coordinates = estimator._leave_one_out(X, items)
     radius = root_mean_square_radius(embedding)
     away = np.linalg.norm(coordinates - embedding[items], axis=1)
     return LeaveOneOut(items, coordinates, away / (radius or 1.0), radius)
-
-
-def check_rows(X, n):
-    """Raise an error unless X has a row for each of the n fitted items."""
-    if count_rows(X) != n:
-        raise ValueError(
-            f"X has {count_rows(X)} rows, but the estimator was fitted to {n}; pass the data that "
-            "it was fitted to."
-        )
-
-
-def checked_items(items, n):
-    """Indices of items as an array; all of them for None."""
-    if items is None:
-        return np.arange(n)
-    items = np.asarray(items)
-    wrong = items.ndim != 1 or items.dtype.kind not in "iu" or not items.size
-    if wrong or items.min() < 0 or items.max() >= n:
-        raise ValueError(
-            f"items must be a list of indices of items, from 0 to {n - 1}; got {items!r}."
-        )
-    return items.astype(np.intp)
-
-
-def root_mean_square_radius(embedding):
-    """Root mean square distance of the items from their mean."""
-    centred = embedding - embedding.mean(axis=0)
-    return float(np.sqrt(np.mean(np.sum(centred**2, axis=1))))

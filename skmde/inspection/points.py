@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skmde._utils.sklearn_compat import check_is_fitted
 from skmde.inspection.curvature import sharpness
-from skmde.inspection.left_out import checked_items, leave_one_out
-from skmde.metrics.preservation import recall_by_item
+from skmde.inspection.given import as_given, check_rows, checked_items, data_of_neighbors, judged
+from skmde.inspection.left_out import leave_one_out
+from skmde.metrics.preservation import check_integer, recall_by_item
 from skmde.metrics.tables import as_frame, as_html, as_text
 
 _SHOWN, _SHOWN_IN_HTML = 10, 50  # rows
@@ -72,26 +72,25 @@ class PointReport:
         return as_frame(self.columns, self.items)
 
 
-def point_report(
-    estimator, X, y=None, *, items=None, n_neighbors=15, metric="euclidean", stability=None
-):
+def point_report(estimator, X, y=None, *, items=None, n_neighbors=15, metric=None, stability=None):
     """How far to trust the place of each item: a table with one row for each.
 
     Parameters
     ----------
     estimator : object
         A fitted estimator of this package.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
+    X : array-like, sparse matrix or networkx graph
         What it was fitted to.
     y : array-like of shape (n_samples,), default=None
         Labels, for the column "label_disagreement".
-    items : array-like of int, default=None
-        The items of the table; None means all. For large data pass some of them: the search for
-        their neighbours compares each with all others.
+    items : array-like of int or bool, default=None
+        The items of the table, or a mask of them; None means all. For large data pass
+        some of them: the search for their neighbours compares each with all others.
     n_neighbors : int, default=15
-        Number of neighbours of the column "recall".
-    metric : str or callable, default="euclidean"
-        Distance between rows of X for "recall".
+        Number of neighbours of the column "recall"; all other items if there are fewer.
+    metric : str or callable, default=None
+        Distance between rows of X for "recall"; None means the metric of the estimator. Of a graph,
+        the neighbours are the nodes that edges lead to. Weights have no distances, and no "recall".
     stability : Stability, default=None
         What :func:`stability` returned, for the columns "displacement" and "kept_neighbors".
 
@@ -128,19 +127,30 @@ def point_report(
     >>> int(report["label_disagreement"].argmax())
     106
     """
-    check_is_fitted(estimator)
+    estimator, X = judged(estimator), as_given(X)
     embedding = estimator.embedding_
+    check_rows(X, len(embedding))
     items = checked_items(items, len(embedding))
-    ((hits, there),) = recall_by_item(X, embedding, [n_neighbors], metric, items)
-    columns = {"recall": np.divide(hits, there, out=np.full(len(items), np.nan), where=there > 0)}
-    found = None
+    check_integer(n_neighbors, "n_neighbors")
+    columns, found = {}, None
+    data = data_of_neighbors(estimator, X, metric)
+    if data is not None:
+        k = [min(n_neighbors, len(embedding) - 1)]
+        ((hits, there),) = recall_by_item(data[0], embedding, k, data[1], items)
+        none = np.full(len(items), np.nan)
+        columns["recall"] = np.divide(hits, there, out=none, where=there > 0)
     if _has_pairs(estimator):
         found = estimator.distortions()
         columns["distortion"] = found.by_item("attract")[items]
         columns["sharpness"] = sharpness(estimator)[items]
-    if hasattr(estimator, "_leave_one_out"):
+    if estimator._can_leave_one_out() and not estimator._is_compact():
         columns["leave_one_out"] = leave_one_out(estimator, X, items).displacement
     if stability is not None:
+        if len(stability.displacement) != len(embedding):
+            raise ValueError(
+                f"stability is of {len(stability.displacement)} items, but the estimator was "
+                f"fitted to {len(embedding)}; pass what skmde.inspection.stability returns for it."
+            )
         columns["displacement"] = stability.displacement[items]
         columns["kept_neighbors"] = stability.kept_neighbors[items]
     if y is not None and found is not None:

@@ -12,11 +12,11 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
-from skmde._utils.rows import count_rows, rows_of
-from skmde._utils.sklearn_compat import check_is_fitted
+from skmde._utils.rows import rows_of
 from skmde.exceptions import ConvergenceWarning
-from skmde.inspection.left_out import check_rows, root_mean_square_radius
+from skmde.inspection.given import as_given, check_rows, judged, root_mean_square_radius
 from skmde.metrics.alignment import align
+from skmde.metrics.fitted import last_step
 from skmde.metrics.preservation import check_integer
 
 _NEIGHBORS = 15
@@ -75,7 +75,8 @@ def stability(
     subsample : float or None, default="auto"
         Share of the rows of X in each fit, drawn at random without replacement; None means all of
         them, so that only the seed differs. Many fits do not depend on the seed. "auto" means 0.9,
-        but None for X of distances or weights, and with `fit_params`.
+        but None for X of distances or weights, with `fit_params`, and if `init` or the constraint
+        of the estimator refers to single rows.
     n_jobs : int, default=None
         Number of fits that run at once, as for :class:`joblib.Parallel`.
     random_state : int, RandomState instance or None, default=0
@@ -109,11 +110,13 @@ def stability(
     >>> found.overall < 0.1
     True
     """
-    check_is_fitted(estimator)
+    embedding = np.asarray(judged(estimator).embedding_, dtype=np.float64)
     check_integer(n, "n")
     if n < 1:
         raise ValueError(f"n must be at least 1; got {n}.")
-    whole = estimator.__sklearn_tags__().input_tags.pairwise or bool(fit_params)
+    X, fixed = as_given(X), _refers_to_rows(estimator)
+    check_rows(X, len(embedding))
+    whole = estimator.__sklearn_tags__().input_tags.pairwise or bool(fit_params) or bool(fixed)
     if isinstance(subsample, str) and subsample == "auto":
         subsample = None if whole else 0.9
     if subsample is not None and not (isinstance(subsample, Real) and 0 < subsample < 1):
@@ -122,15 +125,14 @@ def stability(
         )
     if subsample is not None and whole:
         raise ValueError(
-            "A subsample needs rows of data, without further arguments of `fit`; use "
-            "subsample=None, which varies the seed alone."
+            "A subsample needs rows of data, without further arguments of `fit`"
+            + (f", and {fixed} refers to all rows" if fixed else "")
+            + "; use subsample=None, which varies the seed alone."
         )
-    embedding = np.asarray(estimator.embedding_, dtype=np.float64)
-    X = X if hasattr(X, "shape") or isinstance(X, tuple) else np.asarray(X)
-    check_rows(X, len(embedding))
     runs = list(_runs(len(embedding), n, subsample, check_random_state(random_state)))
     found = Parallel(n_jobs=n_jobs)(
-        delayed(_fitted)(estimator, X, y, rows, seed, fit_params) for rows, seed in runs
+        delayed(_fitted)(estimator, X, y, len(embedding), rows, seed, fit_params)
+        for rows, seed in runs
     )
     squares, kept, counts = (np.zeros(len(embedding)) for _ in range(3))
     for (rows, _), other in zip(runs, found, strict=True):
@@ -143,6 +145,17 @@ def stability(
         return Stability(away, kept / counts, n)
 
 
+def _refers_to_rows(estimator):
+    """The parameter that refers to single rows, so that a fit needs all of them; None if none does.
+
+    These are a start that is an array, and a constraint that fixes items by their indices.
+    """
+    if not isinstance(getattr(estimator, "init", ""), str):
+        return "init"
+    fixed = getattr(getattr(estimator, "constraint", None), "fixed_items", None)
+    return "constraint" if fixed is not None else None
+
+
 def _runs(n_items, n, subsample, random):
     """The rows and the seed of each fit."""
     for _ in range(n):
@@ -153,18 +166,18 @@ def _runs(n_items, n, subsample, random):
         yield rows, int(random.randint(np.iinfo(np.int32).max))
 
 
-def _fitted(estimator, X, y, rows, seed, fit_params):
+def _fitted(estimator, X, y, n_items, rows, seed, fit_params):
     """The embedding of some rows under another seed."""
     other = clone(estimator)
     if "random_state" in other.get_params(deep=False):
         other.set_params(random_state=seed)
-    if len(rows) < count_rows(X):
+    if len(rows) < n_items:
         X = X.iloc[rows] if hasattr(X, "iloc") else rows_of(X, rows)
         y = None if y is None else np.asarray(y)[rows]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         other.fit(X, y, **fit_params)
-    return np.asarray(other.embedding_, dtype=np.float64)
+    return np.asarray(last_step(other).embedding_, dtype=np.float64)
 
 
 def _common_neighbors(one, other):

@@ -19,9 +19,9 @@ import torch
 
 from skmde._utils.device import cpu_by_default
 from skmde._utils.rows import rows_of
-from skmde._utils.sklearn_compat import check_is_fitted
-from skmde.estimators import PreserveDistances
-from skmde.inspection.left_out import check_rows, checked_items
+from skmde.estimators import PreserveDistances, QuadraticMDE
+from skmde.inspection.given import check_rows, checked_items, judged
+from skmde.metrics.preservation import check_integer
 
 _NEAR, _KINK = 1e-6, 1e-2  # relative: where a kink is looked for, and its least height
 
@@ -64,7 +64,21 @@ class FeatureSensitivity:
         list of tuple of (str, float)
             Names and mean importances, the largest first.
         """
-        mean = np.nanmean(self.importance, axis=0)
+        check_integer(n, "n")
+        if n < 1:
+            raise ValueError(f"n must be at least 1; got {n}.")
+        names, n_features = None if names is None else list(names), self.importance.shape[1]
+        if names is not None and len(names) != n_features:
+            raise ValueError(
+                f"names must hold {n_features} names, one for each feature; got {len(names)}."
+            )
+        known = ~np.isnan(self.importance).any(axis=1)
+        if not known.any():
+            raise ValueError(
+                "The derivatives of these items are not known, because the minimum of none of them "
+                "has a definite curvature; ask for other items."
+            )
+        mean = self.importance[known].mean(axis=0)
         order = np.argsort(-mean, kind="stable")[:n]
         return [(str(k if names is None else names[k]), float(mean[k])) for k in order]
 
@@ -73,15 +87,18 @@ def feature_sensitivity(estimator, X, items=None):
     """Which features drive the places of items: derivatives of their coordinates.
 
     Each item is taken as a new one, as :func:`leave_one_out` does: the derivative is that of its
-    placement by the landmarks, which stay where they are. It exists where the distances depend
-    smoothly on the features, so this takes a :class:`~skmde.PreserveDistances` with a loss without
-    a kink and the Euclidean distances of dense rows. Neighbours change in jumps, so places of
-    :class:`~skmde.PreserveNeighbors` have no derivative that says anything.
+    placement by the landmarks, which stay where they are. It exists where the coordinates depend
+    smoothly on the features. So this takes a :class:`~skmde.PreserveDistances` with a loss without
+    a kink and the Euclidean distances of dense rows; or a :class:`~skmde.QuadraticMDE` that is a
+    principal component analysis, whose derivatives are those of the projection and the same for all
+    items. Other estimators place an item by its neighbours alone. Its features choose these, but do
+    not weigh them, so the coordinates are constant between jumps.
 
     Parameters
     ----------
-    estimator : PreserveDistances
-        Fitted to X, with ``metric="euclidean"`` and a smooth loss, such as "squared".
+    estimator : PreserveDistances or QuadraticMDE
+        Fitted to X, with ``metric="euclidean"`` and a smooth loss, such as "squared"; or with
+        ``weights="pca"``, or "classical_mds" of rows under the Euclidean metric.
     X : array-like of shape (n_samples, n_features)
         What it was fitted to.
     items : array-like of int, default=None
@@ -116,24 +133,42 @@ def feature_sensitivity(estimator, X, items=None):
     >>> found.top(1, ["length", "width", "height"])[0][0]
     'length'
     """
-    check_is_fitted(estimator)
+    estimator = judged(estimator)
     with cpu_by_default():
-        _check_differentiable(estimator)
+        is_linear = _is_linear(estimator)
+        if not is_linear:
+            _check_differentiable(estimator)
         X = estimator._checked_unseen(X)
         if not isinstance(X, np.ndarray):
             raise ValueError("Derivatives by features need dense rows; pass X.toarray().")
         check_rows(X, len(estimator.embedding_))
         items = checked_items(items, len(X))
-        jacobian = _jacobians(estimator, X, items)
+        if is_linear:
+            one = estimator._problem.jacobian(estimator.embedding_.shape[1])
+            jacobian = np.tile(one, (len(items), 1, 1))
+        else:
+            jacobian = _jacobians(estimator, X, items)
     spread = X.astype(np.float64).std(axis=0)
     return FeatureSensitivity(items, jacobian, np.linalg.norm(jacobian, axis=1) * spread)
 
 
+def _is_linear(estimator):
+    """Whether samples are placed by a linear projection of their features."""
+    if not isinstance(estimator, QuadraticMDE):
+        return False
+    estimator._check_not_compact()
+    return hasattr(estimator._problem, "jacobian")
+
+
 def _check_differentiable(estimator):
     if not isinstance(estimator, PreserveDistances):
+        name = type(estimator).__name__
+        if isinstance(estimator, QuadraticMDE):
+            name += f" with weights={estimator._problem_name!r}"
         raise ValueError(
-            f"The places of {type(estimator).__name__} have no useful derivative by features; use "
-            "PreserveDistances."
+            f"The places of {name} have no useful derivative by features: features only choose the "
+            "neighbours of an item, which change in jumps, or act through a kernel or paths. Use "
+            "PreserveDistances(loss='squared') or QuadraticMDE(weights='pca')."
         )
     metric, whole = estimator.metric, estimator.n_neighbors is None and estimator._parts is None
     if not (isinstance(metric, str) and metric in ("euclidean", "l2") and whole):

@@ -26,7 +26,12 @@ def as_array(values, name):
             f"{name}.toarray()."
         )
     check_not_masked(values, name, "leave these items out")
-    return np.asarray(as_host_array(values))
+    array = np.asarray(as_host_array(values))
+    if array.dtype == object and array.ndim == 0:  # numpy does not look into iterators and sets
+        raise ValueError(
+            f"{name} is a {type(values).__name__}; pass a list, an array or a series of values."
+        )
+    return array
 
 
 def as_matrix(values, name):
@@ -36,15 +41,55 @@ def as_matrix(values, name):
 
 
 def codes_of(labels, name):
-    """The distinct labels in ascending order, and the position of each item's label among them."""
+    """The distinct labels in ascending order, and the position of each item's label among them.
+
+    Missing labels are not allowed; see `known_codes`.
+    """
     try:
         return np.unique(labels.reshape(-1), return_inverse=True)
     except TypeError as error:  # None, or labels of several types, have no order
         kinds = ", ".join(sorted({type(label).__name__ for label in labels.flat}))
         raise ValueError(
             f"{name} mixes labels of several types, {kinds}, which have no order; use one type, "
-            "and leave out items without a label."
+            "such as text, and leave out items without a label."
         ) from error
+
+
+def known_codes(labels, name):
+    """As `codes_of`, but missing labels have the code -1."""
+    labels = labels.reshape(-1)
+    there = ~missing_entries(labels)
+    names, known = codes_of(labels[there], name)
+    codes = np.full(len(labels), -1)
+    codes[there] = known
+    return names, codes
+
+
+def has_fractions(numbers):
+    """Whether floats are numbers rather than classes: not all of them are whole.
+
+    Floats beyond 2^53 are whole whatever they stand for, so these count as numbers: whether data
+    are numbers does not depend on their unit.
+    """
+    return bool((numbers != np.round(numbers)).any() or (np.abs(numbers) >= 2.0**53).any())
+
+
+def missing_entries(values):
+    """A mask of the entries of a vector that are None, NaN, NaT or pandas.NA."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    if values.dtype.kind == "O":
+        return np.array([_is_missing(value) for value in values], dtype=bool)
+    return np.zeros(len(values), dtype=bool)
+
+
+def _is_missing(value):
+    try:
+        return value is None or bool(value != value)  # NaN is not equal to itself
+    except TypeError:  # whether pandas.NA is equal to itself is not known
+        return True
 
 
 def as_embedding(X, name="X"):

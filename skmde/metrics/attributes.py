@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmde.metrics.alignment import as_array, as_embedding, codes_of
+from skmde.metrics.alignment import as_array, as_embedding, codes_of, missing_entries
 from skmde.metrics.prediction import as_targets, is_continuous, knn_accuracy, knn_r2
+from skmde.metrics.preservation import check_integer
 from skmde.metrics.tables import Table, as_frame
 
 
@@ -127,6 +128,7 @@ def held_out_attributes(embedding, attributes, *, n_neighbors=10, sample=None, r
     petal width  knn_r2        0.931  0.000     0.931  150
     """
     embedding = as_embedding(embedding, "embedding")
+    check_integer(n_neighbors, "n_neighbors")
     options = {"sample": sample, "random_state": random_state}
     scores = {}
     for name, values in _columns(attributes).items():
@@ -136,18 +138,26 @@ def held_out_attributes(embedding, attributes, *, n_neighbors=10, sample=None, r
                 f"The attribute {name!r} has shape {values.shape}, but there are {len(embedding)} "
                 "items; give one value for each item."
             )
-        known = ~_missing(values)
+        known = ~missing_entries(values)
         n_known = int(known.sum())
         if n_known < 2:
             raise ValueError(
                 f"The attribute {name!r} is known for {n_known} items; it must be for 2 or more."
             )
         values = as_targets(values[known])
-        kind = knn_r2 if is_continuous(values) else knn_accuracy
-        score = kind(embedding[known], values, min(n_neighbors, n_known - 1), **options)
         baseline = 0.0
-        if kind is knn_accuracy:
-            baseline = float(np.bincount(codes_of(values, name)[1]).max() / n_known)
+        if values.dtype.kind == "f" and np.isinf(values).any():
+            raise ValueError(
+                f"The attribute {name!r} has infinite values; use NaN for values that are not "
+                "known."
+            )
+        if is_continuous(values):
+            kind = knn_r2
+        else:
+            kind = knn_accuracy
+            codes = codes_of(values, f"The attribute {name!r}")[1]
+            baseline = float(np.bincount(codes).max() / n_known)
+        score = kind(embedding[known], values, min(n_neighbors, n_known - 1), **options)
         scores[name] = AttributeScore(kind.__name__, score, baseline, n_known)
     return HeldOutAttributes(scores)
 
@@ -167,18 +177,3 @@ def _columns(attributes):
             f"(n_items, n_attributes); got shape {values.shape}."
         )
     return {f"attribute {k}": column for k, column in enumerate(values.T)}
-
-
-def _missing(values):
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    if values.dtype.kind == "O":
-        return np.array([_is_missing(value) for value in values], dtype=bool)
-    return np.zeros(len(values), dtype=bool)
-
-
-def _is_missing(value):
-    try:
-        return value is None or bool(value != value)  # NaN is not equal to itself
-    except TypeError:  # whether pandas.NA is equal to itself is not known
-        return True

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmde.metrics.alignment import as_array, codes_of
+from skmde.metrics.alignment import as_array, known_codes
 from skmde.metrics.preservation import check_integer
 from skmde.metrics.stress import GroupDistortion, distortion_by_group, memberships
 
@@ -232,15 +232,15 @@ class Distortions:
         ----------
         labels : array-like of shape (n_items,), or {array-like, sparse matrix} of shape \
                 (n_items, n_groups)
-            Group of each item; a matrix of 0 and 1 for groups that overlap. See
-            :func:`distortion_by_group`.
+            Group of each item, None or NaN for items of no group; a matrix of 0 and 1 for groups
+            that overlap. See :func:`distortion_by_group`.
 
         Returns
         -------
         GroupAverages
             An average for each group, and for each two groups.
         """
-        names, member = memberships(labels)
+        names, member = memberships(labels, "labels")
         self._check_labels(member, "labels")
         n_groups = len(names)
         sums, counts = np.zeros(n_groups), np.zeros(n_groups, dtype=np.int64)
@@ -266,15 +266,15 @@ class Distortions:
         Parameters
         ----------
         y : array-like of shape (n_items,)
-            Label of each item.
+            Label of each item; None and NaN mark items without one, whose pairs do not count.
         n_neighbors : int, default=15
             Number of pairs of each item that count, if pairs have original distances.
 
         Returns
         -------
         ndarray of shape (n_items,)
-            Between 0 and 1, weighted by the weights of the pairs; NaN for an item without a pair
-            that attracts it.
+            Between 0 and 1, weighted by the weights of the pairs; NaN for an item without a label,
+            or without a pair that attracts it to one with a label.
 
         Examples
         --------
@@ -285,14 +285,17 @@ class Distortions:
         >>> found.label_disagreement(["a", "a", "b"]).round(2)
         array([0.33, 0.33, 1.  ])
         """
-        _, codes = codes_of(as_array(y, "y"), "y")
+        _, codes = known_codes(as_array(y, "y"), "y")
         self._check_labels(codes, "y")
         check_integer(n_neighbors, "n_neighbors")
+        if n_neighbors < 1:
+            raise ValueError(f"n_neighbors must be at least 1; got {n_neighbors}.")
         differ, total = np.zeros(self.n_items), np.zeros(self.n_items)
         blocks = _blocks(len(self.pairs))
         listed = (self._both_ways(block) for block in blocks)
         parts = listed if self.distances is None else iter([self._shortest(n_neighbors)])
         for items, others, weights in parts:
+            weights = np.where((codes[items] >= 0) & (codes[others] >= 0), weights, 0.0)
             unlike = weights * (codes[items] != codes[others])
             differ += np.bincount(items, unlike, minlength=self.n_items)
             total += np.bincount(items, weights, minlength=self.n_items)

@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from skmde.metrics.alignment import as_array, as_embedding, codes_of
+from skmde.metrics.fitted import embedding_of, is_estimator, metric_of
 from skmde.metrics.prediction import as_targets, is_continuous, knn_accuracy, knn_r2
 from skmde.metrics.preservation import (
     continuity,
@@ -164,9 +165,7 @@ class ReportComparison(Table):
         return as_frame(columns, names)
 
 
-def embedding_report(
-    embedding, X, y=None, *, metric="euclidean", test=None, zadu=(), random_state=0
-):
+def embedding_report(embedding, X, y=None, *, metric=None, test=None, zadu=(), random_state=0):
     """Measure an embedding in several ways, and say what each figure means.
 
     Large data are sampled, as :func:`quality_report` does, whose figures are among those here:
@@ -175,13 +174,15 @@ def embedding_report(
     Parameters
     ----------
     embedding : array-like of shape (n_items, n_components), or fitted estimator
-        The embedding, or an estimator that has it as `embedding_`.
+        The embedding, or an estimator that has it as `embedding_`, or a pipeline that ends in one.
     X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
         The data, or all their distances if ``metric="precomputed"``.
     y : array-like of shape (n_items,) or (n_items, n_targets), default=None
         Classes, or numbers that are not all whole, which neighbours in the embedding predict.
-    metric : str or callable, default="euclidean"
-        "euclidean", "manhattan", "cosine", "precomputed", or a function of two rows.
+    metric : str or callable, default=None
+        "euclidean", "manhattan", "cosine", "precomputed", "chebyshev", "correlation", "canberra",
+        "hamming", or a function of two rows. None means the metric of the estimator, or "euclidean"
+        for an array or a pipeline.
     test : array-like of bool of shape (n_items,) or of int, default=None
         As for :func:`quality_report`.
     zadu : sequence of str, default=()
@@ -219,7 +220,13 @@ def embedding_report(
     >>> print(report.measures["knn_accuracy"].meaning)
     95% of the items have the class of most of their 10 neighbours in the embedding.
     """
-    embedding = as_embedding(getattr(embedding, "embedding_", embedding), "embedding")
+    metric = _own_metric(embedding) if metric is None else metric
+    if isinstance(X, tuple):
+        raise ValueError(
+            "X is a pair of neighbour tables, but a report needs the distances of all pairs: pass "
+            "rows of data, or a square matrix of distances."
+        )
+    embedding = as_embedding(embedding_of(embedding), "embedding")
     n = len(embedding)
     if n < 3:
         raise ValueError(f"A report needs 3 items or more; the embedding has {n}.")
@@ -290,7 +297,13 @@ def compare(*reports, names=None):
     >>> compare(*reports, names=["line", "plane"]).best("stress")
     'plane'
     """
-    names = [chr(ord("a") + k) for k in range(len(reports))] if names is None else list(names)
+    for one in reports or (None,):
+        if not isinstance(one, EmbeddingReport):
+            raise TypeError(
+                "compare takes one or more results of embedding_report, as in compare(first, "
+                f"second); got {'none' if one is None else type(one).__name__}."
+            )
+    names = _letters(len(reports)) if names is None else [str(name) for name in names]
     if len(names) != len(reports) or len(set(names)) != len(names):
         raise ValueError(
             f"names must be {len(reports)} different names, one for each report; got {names}."
@@ -301,6 +314,26 @@ def compare(*reports, names=None):
             f"The reports are of {sorted(sizes)} items; compare embeddings of the same data."
         )
     return ReportComparison(dict(zip(names, reports, strict=True)))
+
+
+def _own_metric(embedding):
+    """The metric of an estimator; that of Euclid for anything else."""
+    if not is_estimator(embedding) or hasattr(embedding, "steps"):
+        return "euclidean"
+    metric = metric_of(embedding)
+    if metric is None or metric == "graph":
+        raise ValueError(
+            f"This {type(embedding).__name__} was fitted to a graph or to weights, which are not "
+            "distances of all pairs. Pass the distances that it should be judged by, a square "
+            'matrix, as X with metric="precomputed"; of a graph, the lengths of its shortest paths.'
+        )
+    return metric
+
+
+def _letters(n):
+    """Names "a", "b" and so on; after "z" come "a2", "b2" and so on."""
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    return [alphabet[k % 26] + (str(k // 26 + 1) if k >= 26 else "") for k in range(n)]
 
 
 def _number(value):

@@ -16,7 +16,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 
 from skmde._linalg.frame import Unit
 from skmde._utils.sklearn_compat import check_array
-from skmde.metrics.alignment import as_array, as_embedding, codes_of
+from skmde.metrics.alignment import as_array, as_embedding, codes_of, has_fractions
 from skmde.metrics.preservation import check_n_neighbors, nearest_rows, sampled_rows
 
 
@@ -66,10 +66,8 @@ def knn_accuracy(embedding, y, n_neighbors=10, *, test=None, sample=None, random
     embedding, y = as_embedding(embedding, "embedding"), as_targets(y)
     check_consistent_length(embedding, y)
     if is_continuous(y):
-        fractional = y[y != np.round(y)]
-        raise ValueError(
-            f"y is continuous (such as {fractional[0]}); pass it to knn_r2, or classes here."
-        )
+        shown = y[(y != np.round(y)) | (np.abs(y) >= 2.0**53)][0]
+        raise ValueError(f"y is continuous (such as {shown}); pass it to knn_r2, or classes here.")
     if y.size != len(y):
         raise ValueError(f"y must be one class for each item; got an array of shape {y.shape}.")
     classes, codes = codes_of(y, "y")
@@ -155,8 +153,14 @@ def is_continuous(y):
     """Whether y has floats that are not whole numbers: to scikit-learn, a target of regression."""
     if y.dtype.kind != "f":
         return False
+    n_missing = int(np.isnan(y).sum())
+    if n_missing:
+        raise ValueError(
+            f"Input y contains NaN, {n_missing} times; leave out these items, here and in the "
+            "embedding, or use held_out_attributes, which leaves them out."
+        )
     assert_all_finite(y, input_name="y")
-    return bool((y != np.round(y)).any())
+    return has_fractions(y)
 
 
 def _predicted_rows(embedding, n_neighbors, test, sample, random_state):

@@ -35,6 +35,25 @@ _PAIRED = {
 }
 
 
+def _paired_correlation(a, b):
+    return paired_cosine_distances(*(rows - rows.mean(axis=1, keepdims=True) for rows in (a, b)))
+
+
+def _paired_canberra(a, b):
+    size = np.abs(a) + np.abs(b)
+    return np.divide(np.abs(a - b), size, out=np.zeros_like(a), where=size > 0).sum(axis=1)
+
+
+# of dense rows
+_PAIRED_DENSE = {
+    "chebyshev": lambda a, b: np.abs(a - b).max(axis=1),
+    "correlation": _paired_correlation,
+    "canberra": _paired_canberra,
+    "hamming": lambda a, b: (a != b).mean(axis=1),
+    "sqeuclidean": lambda a, b: np.square(a - b).sum(axis=1),
+}
+
+
 def neighborhood_recall(
     X, embedding, n_neighbors=15, metric="euclidean", *, sample=None, random_state=None
 ):
@@ -205,7 +224,8 @@ def continuity(X, embedding, n_neighbors=15, metric="euclidean", *, sample=5000,
     With the rank r(i, j) of item j among the items nearest to i in the embedding, it is
 
     1 - 2 / (n k (2 n - 3 k - 1)) sum over i, and over the k items j nearest to i in the data, of
-    max(r(i, j) - k, 0).
+    max(r(i, j) - k, 0). Items at equal distances share their ranks: the mean over all orders
+    counts.
 
     Parameters
     ----------
@@ -256,16 +276,30 @@ def continuity(X, embedding, n_neighbors=15, metric="euclidean", *, sample=5000,
             f"{n / 2:g}."
         )
     near = nearest_rows(X, np.arange(n), k, metric)
-    excess = 0
+    excess = 0.0
     for rows in gen_batches(n, max(1, _CHUNK_NUMBERS // n)):
         D = euclidean_distances(embedding[rows], embedding)
+        D[np.arange(len(D)), np.arange(n)[rows]] = -1.0  # the item itself comes first
         there = near[rows] >= 0
         reach = np.where(there, np.take_along_axis(D, near[rows], axis=1), -1.0)
         D.sort(axis=1)
-        # the item itself is among the closer ones
-        ranks = [np.searchsorted(d, r) for d, r in zip(D, reach, strict=True)]
-        excess += np.maximum(np.array(ranks) - k, 0).sum()
+        for d, r in zip(D, reach, strict=True):
+            closer, as_close = (np.searchsorted(d, r, side=side) - 1 for side in ("left", "right"))
+            excess += _mean_excess(closer, as_close, k)[r >= 0].sum()
     return float(1 - 2 / (n * k * (2 * n - 3 * k - 1)) * excess)
+
+
+def _mean_excess(closer, as_close, k):
+    """Mean of max(rank - k, 0) over the ranks closer + 1 to as_close, which equal distances share.
+
+    Parameters
+    ----------
+    closer, as_close : ndarrays of int
+        Numbers of items that are closer, and of those that are closer or as close.
+    k : int
+    """
+    high, low = (np.maximum(ranks - k, 0.0) for ranks in (as_close, closer))
+    return (high * (high + 1) - low * (low + 1)) / 2 / np.maximum(as_close - closer, 1)
 
 
 def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, random_state=None):
@@ -284,7 +318,8 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
     n_triplets : int, default=200000
         Number of triplets of distinct items to sample.
     metric : str or callable, default="euclidean"
-        "euclidean", "manhattan", "cosine", "precomputed", or a function of two rows.
+        "euclidean", "manhattan", "cosine", "precomputed", "chebyshev", "correlation",
+        "canberra", "hamming", or a function of two rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the triplets.
 
@@ -330,7 +365,13 @@ def _sampled(X, embedding, metric, sample, random_state):
 
 def checked_pair(X, embedding, metric):
     """Validate X (an array of numbers or a CSR matrix) and the embedding."""
-    X = check_array(X if issparse(X) else as_matrix(X, "X"), accept_sparse="csr", input_name="X")
+    missing = isinstance(metric, str) and metric == "nan_euclidean"  # it skips missing entries
+    X = check_array(
+        X if issparse(X) else as_matrix(X, "X"),
+        accept_sparse="csr",
+        input_name="X",
+        ensure_all_finite="allow-nan" if missing else True,
+    )
     embedding = as_embedding(embedding, "embedding")
     check_consistent_length(X, embedding)
     if _is_precomputed(metric) and X.shape[0] != X.shape[1]:
@@ -427,11 +468,20 @@ def nearest_rows(X, rows, n_neighbors, metric):
 def pair_distances(X, a, b, metric="euclidean"):
     """Distances between rows a[k] and b[k] of X, in float64."""
     if _is_precomputed(metric):
+        n = X.shape[0]
+        if issparse(X) and X.nnz < n * (n - 1):
+            raise ValueError(
+                f"X stores {X.nnz} distances, but of {n} items all {n * (n - 1)} are compared "
+                "here. Pass a dense matrix; of a graph, the lengths of its shortest paths "
+                "(scipy.sparse.csgraph.shortest_path)."
+            )
         return np.asarray(X[a, b], dtype=np.float64).ravel()
-    if not callable(metric) and metric not in _PAIRED:
+    known = _PAIRED if issparse(X) else _PAIRED | _PAIRED_DENSE
+    if not callable(metric) and metric not in known:
+        dense = issparse(X) and metric in _PAIRED_DENSE
         raise ValueError(
-            f"metric={metric!r} is not supported here; use one of {', '.join(_PAIRED)}, "
-            "precomputed, or a function of two rows."
+            f"metric={metric!r} is not supported here{' for sparse X' * dense}; use one of "
+            f"{', '.join(known)}, precomputed, or a function of two rows."
         )
     metric = _checked_metric(metric)
     width = X.nnz / X.shape[0] if issparse(X) else X.shape[1]
@@ -441,5 +491,5 @@ def pair_distances(X, a, b, metric="euclidean"):
         if callable(metric):
             distances[piece] = paired_distances(left, right, metric=metric)
         else:
-            distances[piece] = _PAIRED[metric](left, right)
+            distances[piece] = known[metric](left, right)
     return distances

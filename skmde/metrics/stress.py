@@ -11,7 +11,7 @@ from sklearn.utils import check_consistent_length, check_random_state
 
 from skmde._linalg.frame import Unit
 from skmde._utils.rows import as_csr
-from skmde.metrics.alignment import as_array, codes_of
+from skmde.metrics.alignment import as_array, known_codes
 from skmde.metrics.preservation import check_integer, checked_pair, pair_distances
 
 
@@ -151,7 +151,8 @@ def distortion_by_group(distortions, edges, groups):
         The pairs of items.
     groups : array-like of shape (n_items,), or {array-like, sparse matrix} of shape \
             (n_items, n_groups)
-        Group of each item, such as its class. For groups that overlap, a matrix of 0 and 1 that
+        Group of each item, such as its class; None and NaN mark items that belong to no group. For
+        groups that overlap, a matrix of 0 and 1 that
         says which items are in which groups, as
         :class:`sklearn.preprocessing.MultiLabelBinarizer` makes it.
 
@@ -213,19 +214,20 @@ def distortion_by_group(distortions, edges, groups):
     return GroupDistortion(names, mean, count)
 
 
-def memberships(groups):
+def memberships(groups, name="groups"):
     """Names of the groups, and a CSR matrix of 1 where an item is in a group."""
-    values = csr_array(groups) if issparse(groups) else as_array(groups, "groups")
+    values = csr_array(groups) if issparse(groups) else as_array(groups, name)
     if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1 and not issparse(groups)):
-        names, codes = codes_of(values, "groups")
-        items = np.arange(len(codes) + 1)
-        member = csr_array((np.ones(len(codes)), codes, items), shape=(len(codes), len(names)))
-        return names, member
+        names, codes = known_codes(values, name)
+        there = codes >= 0
+        starts = np.concatenate([[0], np.cumsum(there)])
+        shape = len(codes), len(names)
+        return names, csr_array((np.ones(starts[-1]), codes[there], starts), shape=shape)
     entries = values.data if issparse(values) else values
     other = entries[(entries != 0) & (entries != 1)]
     if values.ndim != 2 or other.size:
         raise ValueError(
-            "groups must be one label for each item or, for groups that overlap, an indicator "
+            f"{name} must be one label for each item or, for groups that overlap, an indicator "
             f"matrix of 0 and 1 of shape (n_items, n_groups); got shape {values.shape}"
             + (f" with the entry {other[0]}." if other.size else ".")
         )

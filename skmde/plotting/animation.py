@@ -214,7 +214,7 @@ class EmbeddingAnimation:
         self._options["size"] = self._options.pop("marker_size")
         self._view = _common_view(frames, view)
         n_classes, most = len(getattr(coloring, "names", [None])), self._options["max_classes"]
-        n_strips = min(n_classes, most) if isinstance(most, int) else 1
+        n_strips = min(n_classes, most) if isinstance(most, Integral) else 1
         drawn = Map(frames[-1], ax, theme, self._view, n_strips)
         self._theme, self.ax_, self.figure_ = drawn.theme, drawn.ax, drawn.ax.figure
         drawn.draw_points(coloring, **self._options)

@@ -9,6 +9,7 @@ from skmde.plotting.drawing.arguments import (
     fitted_embedding,
     last_step,
     read_embedding,
+    read_integer,
     read_names,
 )
 from skmde.plotting.drawing.axes import open_panels, require_matplotlib
@@ -210,7 +211,8 @@ class CompareEmbeddingsDisplay:
         palette : list or dict of colours, default=None
             Colours of the classes, as for :meth:`EmbeddingDisplay.plot`.
         max_classes : int, default=20
-            If there are more classes, the largest have colours and the rest is "other".
+            If there are more classes, the largest have colours and the rest is "other". The
+            palettes have 20 colours; for more classes pass a `palette` of your own, too.
         cmap : str or matplotlib Colormap, default=None
             Colours of numbers; None is viridis.
         marker_size, alpha : float, default=None
@@ -226,8 +228,8 @@ class CompareEmbeddingsDisplay:
         CompareEmbeddingsDisplay
             The display, with the attributes of what was drawn.
         """
-        if isinstance(n_lines, bool) or not isinstance(n_lines, int) or n_lines < 0:
-            raise ValueError(f"n_lines must be an integer of at least 0; got {n_lines!r}.")
+        n_lines = read_integer(n_lines, "n_lines", 0)
+        max_classes = read_integer(max_classes, "max_classes", 1)
         n, m = self.first.shape
         projection = "3d" if m == 3 else None
         axes, _ = open_panels(ax, theme, 2, size=(11.0, 5.2), projection=projection)

@@ -148,7 +148,7 @@ class ConvergenceDisplay:
             panel.grid(axis="y", color=theme.frame, linewidth=0.5, alpha=0.7)
         if (self.residual_norm > 0).any():
             axes[1].set_yscale("log", nonpositive="mask")
-            axes[1].tick_params(which="minor", colors=theme.frame)
+            axes[1].tick_params(which="minor", color=theme.frame)
         axes[0].tick_params(labelbottom=False)
         axes[1].set_xlabel(_AXES[x])
         self._mark_last(axes[0], at, theme)

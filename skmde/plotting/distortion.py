@@ -7,6 +7,7 @@ import numpy as np
 from skmde.plotting.drawing.arguments import (
     pair_distortions,
     read_edges,
+    read_integer,
     read_items,
     read_names,
     read_numbers,
@@ -165,9 +166,7 @@ class DistortionDisplay:
         DistortionDisplay
             The display, with the attributes of what was drawn.
         """
-        for name, number, least in (("bins", bins, 1), ("n_worst", n_worst, 0)):
-            if isinstance(number, bool) or not isinstance(number, int) or number < least:
-                raise ValueError(f"{name} must be an integer of at least {least}; got {number!r}.")
+        bins, n_worst = read_integer(bins, "bins", 1), read_integer(n_worst, "n_worst", 0)
         n_panels = 1 if self.edges is None else 2
         axes, theme = open_panels(ax, theme, n_panels, size=(4.8 * n_panels, 3.8))
         self._draw_histogram(axes[0], theme, bins)
@@ -194,7 +193,7 @@ class DistortionDisplay:
             ax.set_ylim(bottom=0.7)
         mean = values.mean()
         line = {"color": theme.text, "linewidth": 1, "linestyle": (0, (4, 3))}
-        ax.axvline(mean, label=f"average {mean:.4g}", **line)
+        at_mean = ax.axvline(mean, label=f"average {mean:.4g}", **line)
         margin = 0.03 * (edges[-1] - edges[0])
         ax.set_xlim(edges[0] - margin, edges[-1] + margin)  # the average may be far outside
         beyond = int(((values < low) | (values > high)).sum())
@@ -202,7 +201,8 @@ class DistortionDisplay:
         title = f"{len(values):,} pairs{outside if beyond else ''}"
         set_diagram(ax, "distortion of a pair", "number of pairs", title)
         ax.tick_params(which="minor", color=theme.frame)
-        add_legend(ax, theme)
+        legend = add_legend(ax, theme, loc="upper right")
+        at_mean.set_ydata([0.0, 0.98 - _make_room(ax, len(legend.get_texts()))])
 
     def _is_skewed(self, edges):
         """Whether most bars would be too low to be seen beside the highest one."""
@@ -228,6 +228,9 @@ class DistortionDisplay:
         ax.set_xscale("log")
         ax.set_xlim(0.85, 1.1 * max(len(order), 2))
         ax.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
+        # of many items, the powers of ten are labels enough
+        minor = lambda x, _: f"{x:.0f}" if len(order) < 10 and 1 < x == round(x) else ""  # noqa: E731
+        ax.xaxis.set_minor_formatter(minor)
         dots = {"marker": "o", "linestyle": "", "color": theme.accent, "zorder": 3}
         if highlight is not None:
             items = read_items(highlight, len(averages), "highlight")
@@ -243,3 +246,14 @@ class DistortionDisplay:
         texts = [one_line(names[i], 24) for i in self.worst_]
         if texts:
             self.labels_ = place_labels(ax, places, texts, theme, obstacles=(places, 2.0))
+
+
+def _make_room(ax, n_lines):
+    """Raise the upper limit, so that a legend lies above all bars; return its share of the axis."""
+    share = 0.02 + 0.065 * n_lines
+    low, high = ax.get_ylim()
+    if ax.get_yscale() == "log":
+        ax.set_ylim(low, high * (high / low) ** (share / (1 - share)))
+    else:
+        ax.set_ylim(low, high + (high - low) * share / (1 - share))
+    return share

@@ -11,6 +11,7 @@ from skmde.plotting.drawing.arguments import (
     pair_distortions,
     read_edges,
     read_embedding,
+    read_integer,
     read_items,
     read_names,
     read_numbers,
@@ -225,7 +226,8 @@ class EmbeddingDisplay:
             Colours of the classes, in order or by name. None takes an accessible palette of 6, 10
             or 20 colours.
         max_classes : int, default=20
-            If there are more classes, the largest have colours and the rest is "other".
+            If there are more classes, the largest have colours and the rest is "other". The
+            palettes have 20 colours; for more classes pass a `palette` of your own, too.
         cmap : str or matplotlib Colormap, default=None
             Colours of numbers; None is viridis.
         marker_size : float, default=None
@@ -267,7 +269,8 @@ class EmbeddingDisplay:
             if not any(value is a or (value == a and type(value) is type(a)) for a in allowed):
                 raise ValueError(f"{name} must be one of {allowed}; got {value!r}.")
         classes = getattr(self.coloring, "names", [None])
-        n_strips = min(len(classes), max_classes) if isinstance(max_classes, int) else 1
+        max_classes = read_integer(max_classes, "max_classes", 1)
+        n_strips = min(len(classes), max_classes)
         drawn = Map(self.embedding, ax, theme, view, n_strips)
         drawn.draw_points(
             self.coloring,
@@ -300,8 +303,7 @@ class EmbeddingDisplay:
         """The pairs to draw, the worst of them first, and the number of all."""
         if self.edges is None:
             raise ValueError(f"show_edges={show_edges!r} needs edges; pass pairs of items.")
-        if isinstance(max_edges, bool) or not isinstance(max_edges, int) or max_edges < 1:
-            raise ValueError(f"max_edges must be an integer of at least 1; got {max_edges!r}.")
+        max_edges = read_integer(max_edges, "max_edges", 1)
         n_edges = len(self.edges)
         if show_edges == "worst":
             if self.distortions is None:

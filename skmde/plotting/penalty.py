@@ -136,8 +136,8 @@ class PenaltyDisplay:
             else:
                 each = torch.full_like(at, weight)
                 value, slope = function.weighted_value(at, each), function.weighted_slope(at, each)
-            values.append(value.detach().numpy())
-            slopes.append(slope.detach().numpy())
+            values.append(_finite(value, names[len(values)]))
+            slopes.append(_finite(slope, names[len(slopes)]))
         has_losses = any(isinstance(function, Loss) for function in resolved)
         display = cls(names, d, np.array(values), np.array(slopes), delta if has_losses else None)
         return display.plot(**options)
@@ -192,16 +192,28 @@ def _name_of(function):
     return getattr(function, "__name__", type(function).__name__)
 
 
+def _finite(curve, name):
+    """Numbers of a curve, which has gaps (NaN) where it is not finite, such as at d = 0."""
+    numbers = curve.detach().numpy()
+    finite = np.isfinite(numbers)
+    if not finite.any():
+        raise ValueError(
+            f"{one_line(name, 48)} or its slope is not finite at any distance; draw a function "
+            "that is."
+        )
+    return np.where(finite, numbers, np.nan)
+
+
 def _range_of_curves(curves):
     """Limits that show all curves but for steep parts, such as those of barriers at 0.
 
     Of a curve, they include the middle eight tenths of its numbers, and half as much on either
     side. A curve that is far steeper than most does not hide these.
     """
-    low, high = np.quantile(curves, [0.1, 0.9], axis=1)
+    low, high = np.nanquantile(curves, [0.1, 0.9], axis=1)
     spread = high - low
-    low = np.maximum(curves.min(axis=1), low - 0.5 * spread)
-    high = np.minimum(curves.max(axis=1), high + 0.5 * spread)
+    low = np.maximum(np.nanmin(curves, axis=1), low - 0.5 * spread)
+    high = np.minimum(np.nanmax(curves, axis=1), high + 0.5 * spread)
     most = 4 * np.median(high - low)
     bottom = max(low.min(), np.median(low) - most)
     top = min(high.max(), np.median(high) + most)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from skmde._linalg.frame import Unit
 from skmde.metrics.alignment import as_array
+from skmde.metrics.fitted import metric_of
 from skmde.metrics.stress import normalized_stress
 from skmde.plotting.drawing.arguments import (
     fitted_attribute,
     last_step,
+    read_integer,
     read_numbers,
 )
 from skmde.plotting.drawing.axes import (
@@ -87,7 +90,8 @@ class ShepardDisplay:
             A fitted estimator. If it has the attributes `edges_` and `distances_`, its own pairs
             are drawn.
         X : {array-like, sparse matrix} of shape (n_items, n_features), default=None
-            The data, for all other estimators; see `from_embedding`.
+            The data, for all other estimators; see `from_embedding`. The metric is that of the
+            estimator, unless `options` has another one.
         **options : dict
             Further arguments of `from_embedding` if X is given, else of `from_distances`.
 
@@ -100,7 +104,7 @@ class ShepardDisplay:
         estimator = last_step(estimator)
         embedding = fitted_attribute(estimator, "embedding_")
         if X is not None:
-            return cls.from_embedding(X, embedding, **options)
+            return cls.from_embedding(X, embedding, **_with_metric(options, estimator))
         distances = fitted_attribute(estimator, "distances_", "Pass X, the data.")
         edges = fitted_attribute(estimator, "edges_", "Pass X, the data.")
         scale = getattr(estimator, "scale_", None)
@@ -158,7 +162,7 @@ class ShepardDisplay:
             )
         if n < 2:
             raise ValueError("A Shepard diagram needs two items or more; embedding has 1.")
-        edges = sample_edges(n, max_pairs, random_state)
+        edges = sample_edges(n, read_integer(max_pairs, "max_pairs", 1), random_state)
         if metric == "precomputed":
             table = as_array(X, "X")
             if table.shape != (n, n):
@@ -208,8 +212,11 @@ class ShepardDisplay:
                 raise ValueError(f"{name} must be at least 0; got {values.min():g}.")
         d = d[finite]
         if scale is None:
-            square = float(np.sum(delta**2))
-            scale = float(np.sum(delta * d)) / square if square > 0 else 1.0
+            units = Unit.largest(delta), Unit.largest(d)  # squares neither overflow nor vanish
+            inside, other = (unit.inside(a) for unit, a in zip(units, (delta, d), strict=True))
+            square = float(np.sum(inside**2))
+            slope = float(np.sum(inside * other)) / square if square > 0 else 1.0
+            scale = slope * (units[1].size / units[0].size) if square > 0 else 1.0
         display = cls(delta, d, scale=float(scale), n_infinite=int((~finite).sum()))
         return display.plot(**options)
 
@@ -240,17 +247,19 @@ class ShepardDisplay:
         if len(pairs) > _MOST_MARKERS:
             self.pairs_ = draw_density(ax, pairs, colors, np.zeros(2), high, faintest=0.06)
         else:
-            self.pairs_ = draw_markers(ax, pairs, colors, theme, size=9, alpha=0.55, linewidths=0)
+            size = float(np.clip(2000 / len(pairs), 9, 36))
+            style = {"size": size, "alpha": 0.85 if len(pairs) < 100 else 0.55, "linewidths": 0}
+            self.pairs_ = draw_markers(ax, pairs, colors, theme, **style)
         end = min(high[0], high[1] / self.scale) if self.scale > 0 else high[0]
         label = "perfect" if np.isclose(self.scale, 1) else f"perfect, scale {self.scale:.3g}"
         line = {"color": theme.text, "linewidth": 1.0, "linestyle": (0, (4, 3)), "zorder": 3}
         (self.line_,) = ax.plot([0, end], [0, end * self.scale], label=label, **line)
         at, low, middle, top = self._bands()
+        names = ("10% to 90% of pairs", "median") if len(at) > 1 else ("_", "_")  # not to be seen
         band = {"color": theme.accent, "alpha": 0.16, "linewidth": 0, "zorder": 3}
-        self.band_ = ax.fill_between(at, low, top, label="10% to 90% of pairs", **band)
-        (self.median_,) = ax.plot(
-            at, middle, color=theme.accent, linewidth=1.6, label="median", zorder=4
-        )
+        self.band_ = ax.fill_between(at, low, top, label=names[0], **band)
+        style = {"color": theme.accent, "linewidth": 1.6, "zorder": 4}
+        (self.median_,) = ax.plot(at, middle, label=names[1], **style)
         set_diagram(ax, "original distance", "distance in the embedding")
         add_legend(ax, theme, loc="upper left")
         self.stress_ = normalized_stress(delta, d)
@@ -282,3 +291,17 @@ def _lengths(X, edges):
     X, edges = np.asarray(X, dtype=np.float64), np.asarray(edges)
     pieces = np.array_split(edges, max(len(edges) // 1_000_000, 1))
     return np.concatenate([np.linalg.norm(X[i] - X[j], axis=1) for i, j in (p.T for p in pieces)])
+
+
+def _with_metric(options, estimator):
+    """Options with the metric of an estimator, if they name none."""
+    if "metric" in options:
+        return options
+    metric = metric_of(estimator)
+    if metric is None or metric == "graph":
+        raise ValueError(
+            f"This {type(estimator).__name__} was fitted to a graph or to weights, which are not "
+            'distances of all pairs. Pass rows of data with metric="euclidean", for example, or a '
+            'matrix of distances with metric="precomputed".'
+        )
+    return {"metric": metric, **options}

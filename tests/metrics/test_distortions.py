@@ -124,3 +124,51 @@ def test_bad_arguments_are_refused(found, call, message):
 def test_repr_is_short(found):
     assert repr(found) == "Distortions(4 pairs of 5 items, average 4)"
     assert repr(found.by_group([0, 0, 1, 1, 1])) == "GroupAverages(0: 3.67, 1: 4.33)"
+
+
+MISSING = {
+    "none": ["a", "a", "b", None, "b"],
+    "nan": [0.0, 0.0, 1.0, np.nan, 1.0],
+    "object": np.array(["a", "a", "b", float("nan"), "b"], dtype=object),
+    "time": np.array(["2020", "2020", "2021", "NaT", "2021"], dtype="M8[Y]"),
+}
+
+
+@pytest.mark.parametrize("kind", [*MISSING, "categorical", "integers", "polars"])
+def test_items_without_a_label_do_not_count(found, kind):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    made = {
+        "categorical": lambda: pandas.Categorical(MISSING["none"]),
+        "integers": lambda: pandas.array([0, 0, 1, pandas.NA, 1], dtype="Int64"),
+        "polars": lambda: polars.Series(MISSING["none"]),
+    }
+    labels = MISSING[kind] if kind in MISSING else made[kind]()
+    # the pair of items 2 and 3 repels; item 3 has no label
+    expected = [2 / 3, 0.5, 1.0, np.nan, np.nan]
+    np.testing.assert_allclose(found.label_disagreement(labels), expected)
+    groups = found.by_group(labels)
+    assert len(groups.groups) == 2
+    np.testing.assert_array_equal(groups.n_pairs, [3, 3])
+    np.testing.assert_array_equal(groups.between.n_pairs, [[1, 2], [2, 0]])
+    known = found.by_group(["a", "a", "b", "c", "b"])
+    np.testing.assert_allclose(groups.mean, known.mean[:2])
+
+
+def test_a_pair_of_two_items_without_labels_is_no_agreement():
+    pairs = np.array([[0, 1], [0, 2]])
+    found = Distortions(pairs, np.ones(2), np.ones(2), 3, 2)
+    disagreement = found.label_disagreement([None, None, "a"])
+    assert np.isnan(disagreement).all()
+
+
+@pytest.mark.parametrize("labels", [iter("abcde"), set("abcde")], ids=["iterator", "set"])
+def test_labels_in_no_order_or_only_once_are_refused(found, labels):
+    with pytest.raises(ValueError, match="pass a list, an array or a series"):
+        found.label_disagreement(labels)
+
+
+def test_no_neighbours_have_no_disagreement():
+    found = Distortions(PAIRS, VALUES, np.ones(4), 4, 4, distances=VALUES)
+    for n in (0, -3):
+        with pytest.raises(ValueError, match=f"n_neighbors must be at least 1; got {n}"):
+            found.label_disagreement([0, 0, 1, 1], n_neighbors=n)

@@ -195,3 +195,149 @@ def test_attributes_in_other_forms():
 def test_bad_attributes_are_refused(attributes, message):
     with pytest.raises(ValueError, match=message):
         metrics.held_out_attributes(_normal(50, 2), attributes)
+
+
+# Ties, estimators, metrics
+
+
+@pytest.mark.parametrize("n_distinct", [1, 2, 4, 25])
+def test_continuity_of_coincident_items_is_that_of_all_their_orders(n_distinct):
+    X = _normal(50, 5)
+    embedding = _normal(50, 2, seed=1)[np.arange(50) % n_distinct]
+    random = np.random.default_rng(0)
+    orders = [
+        metrics.continuity(X, embedding + 1e-7 * random.normal(size=(50, 2)), 7) for _ in range(60)
+    ]
+    error = 5 * np.std(orders) / np.sqrt(60) + 1e-12
+    assert abs(metrics.continuity(X, embedding, 7) - np.mean(orders)) < error
+    if n_distinct == 1:  # a collapsed embedding keeps nothing
+        assert metrics.continuity(X, embedding, 7) < 0.6
+
+
+def test_continuity_does_not_depend_on_the_order_of_items(data):
+    X, embedding = _normal(60, 5), np.round(2 * _normal(60, 2, seed=1))
+    order = np.random.default_rng(0).permutation(60)
+    found = metrics.continuity(X[order], embedding[order], 7)
+    assert found == pytest.approx(metrics.continuity(X, embedding, 7), abs=1e-12)
+
+
+def test_reports_are_compared_by_any_names():
+    X = _normal(40, 3)
+    reports = [metrics.embedding_report(X[:, :m], X) for m in (1, 2)]
+    table = metrics.compare(*reports, names=[1, 2])
+    assert table.best("stress") == "2"
+    assert "1" in repr(table).splitlines()[0]
+    many = metrics.compare(*(reports * 15))
+    assert list(many.reports)[24:28] == ["y", "z", "a2", "b2"]
+    for wrong in ([], [reports], [X]):
+        with pytest.raises(TypeError, match="results of embedding_report"):
+            metrics.compare(*wrong)
+
+
+def test_a_report_needs_a_fitted_estimator_with_an_embedding():
+    from sklearn.decomposition import PCA
+    from sklearn.exceptions import NotFittedError
+    from sklearn.pipeline import make_pipeline
+
+    from skmde import QuadraticMDE
+
+    X = _normal(40, 4)
+    with pytest.raises(NotFittedError):
+        metrics.embedding_report(QuadraticMDE(), X)
+    with pytest.raises(TypeError, match="got the class QuadraticMDE"):
+        metrics.embedding_report(QuadraticMDE, X)
+    with pytest.raises(ValueError, match="PCA has no attribute embedding_"):
+        metrics.embedding_report(PCA(2).fit(X), X)
+    own = QuadraticMDE(weights="pca").fit(X)
+    report = metrics.embedding_report(make_pipeline(own).fit(X), X)
+    assert report["stress"] == metrics.embedding_report(own.embedding_, X)["stress"]
+
+
+@pytest.mark.parametrize(
+    "metric", ["correlation", "chebyshev", "hamming", "canberra", "sqeuclidean"]
+)
+def test_measures_take_metrics_of_scipy(metric):
+    from scipy.spatial.distance import pdist, squareform
+
+    X = _normal(40, 6)
+    X = np.round(X) if metric == "hamming" else X
+    D, embedding = squareform(pdist(X, metric)), _normal(40, 2, seed=1)
+    options = {"random_state": 0}
+    for measure in (metrics.triplet_accuracy, metrics.distance_correlation):
+        found = measure(X, embedding, 2000, metric, **options)
+        expected = measure(D, embedding, 2000, "precomputed", **options)
+        assert found == pytest.approx(expected, abs=1e-9)
+    if metric == "correlation":
+        report = metrics.embedding_report(embedding, X, metric=metric)
+        assert report["stress"] == pytest.approx(
+            metrics.embedding_report(embedding, D, metric="precomputed")["stress"], abs=1e-9
+        )
+
+
+def test_parameters_of_the_metric_count():
+    from types import SimpleNamespace
+
+    from skmde.metrics.fitted import metric_of
+
+    estimator = SimpleNamespace(metric="minkowski", metric_params={"p": 1})
+    assert metric_of(estimator)(np.zeros(3), np.ones(3)) == pytest.approx(3.0)
+    own = SimpleNamespace(metric=lambda a, b, scale: scale, metric_params={"scale": 7.0})
+    assert metric_of(own)(0, 1) == 7.0
+    with pytest.raises(ValueError, match="pass metric=, a function of two rows"):
+        metric_of(SimpleNamespace(metric="tsss", metric_params={"p": 1}))
+
+
+def test_recall_skips_missing_entries():
+    X = _normal(30, 5)
+    X[3, 2] = np.nan
+    found = metrics.item_recall(X, X[:, :2], 5, metric="nan_euclidean")
+    assert np.isfinite(found).all()
+
+
+def test_an_attribute_that_cannot_be_read_is_named():
+    embedding = _normal(4, 2)
+    mixed = np.array(["a", 1, None, "b"], dtype=object)
+    with pytest.raises(ValueError, match="The attribute 'colour' mixes labels"):
+        metrics.held_out_attributes(embedding, {"colour": mixed})
+    with pytest.raises(ValueError, match="The attribute 'size' has infinite values"):
+        metrics.held_out_attributes(embedding, {"size": [1.5, np.inf, 2.0, 0.0]})
+    with pytest.raises(ValueError, match="n_neighbors must be an integer; got 'all'"):
+        metrics.held_out_attributes(embedding, [0, 1, 0, 1], n_neighbors="all")
+    with pytest.raises(ValueError, match="Input y contains NaN, 1 times; leave out"):
+        metrics.knn_accuracy(embedding, [0.0, np.nan, 1.0, 1.0], 1)
+
+
+def test_distances_that_are_not_stored_are_not_zero():
+    from scipy.sparse import csr_array
+    from scipy.spatial.distance import pdist, squareform
+
+    X, embedding = _normal(20, 3), _normal(20, 2, seed=1)
+    D = squareform(pdist(X))
+    options = {"metric": "precomputed", "random_state": 0}
+    whole = metrics.triplet_accuracy(csr_array(D), embedding, 500, **options)
+    assert whole == metrics.triplet_accuracy(D, embedding, 500, **options)
+    graph = csr_array(np.where(D < 1, D, 0.0))
+    for measure in (metrics.triplet_accuracy, metrics.distance_correlation):
+        with pytest.raises(ValueError, match="but of 20 items all 380 are compared"):
+            measure(graph, embedding, 500, **options)
+    with pytest.raises(ValueError, match="a pair of neighbour tables"):
+        metrics.embedding_report(embedding, (np.zeros((20, 2), int), np.zeros((20, 2))))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_measures_follow_the_items_and_ignore_motions_and_units(seed):
+    random = np.random.default_rng(seed)
+    X, embedding, y = _normal(50, 4), _normal(50, 2, seed=1), np.arange(50) % 3
+    turned = embedding @ np.linalg.qr(random.normal(size=(2, 2)))[0]
+    moved = 10.0 ** random.integers(-30, 30) * (turned + random.normal(size=2))
+    order = random.permutation(50)
+    unit = 10.0 ** random.integers(-30, 30)
+    expected = metrics.embedding_report(embedding, X, y)
+    same_items = metrics.embedding_report(moved, unit * X, y)
+    for name in expected.measures:
+        assert same_items[name] == pytest.approx(expected[name], abs=1e-9)
+    shuffled = metrics.embedding_report(moved[order], unit * X[order], y[order])
+    for name in ("recall_5", "recall_15", "trustworthiness", "continuity", "knn_accuracy"):
+        assert shuffled[name] == pytest.approx(expected[name], abs=1e-9)
+    whole = metrics.item_recall(X, embedding, 7)
+    np.testing.assert_array_equal(metrics.item_recall(X[order], moved[order], 7), whole[order])

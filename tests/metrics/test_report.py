@@ -177,7 +177,7 @@ def test_an_indicator_matrix_of_disjoint_groups_is_the_same_as_labels():
         ([["a", "b"]] * 3, "indicator matrix of 0 and 1"),
         (np.zeros((3, 2, 2)), r"shape \(3, 2, 2\)"),
         ([[0.5, 0.5]] * 3, "indicator matrix of 0 and 1"),
-        (np.array(["a", None, "b"], dtype=object), "groups mixes labels of several types, None"),
+        (np.array(["a", 1, "b"], dtype=object), "groups mixes labels of several types, int, str"),
         (np.ma.array([0, 1, 1], mask=[0, 1, 0]), "groups is a masked array with 1 masked"),
     ],
 )
@@ -211,3 +211,11 @@ def test_documentation_page_runs():
     page = ROOT / "doc" / "metrics.rst"
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=flags)
     assert tried > 5 and failed == 0
+
+
+def test_numbers_to_predict_are_numbers_in_every_unit():
+    rng = np.random.default_rng(0)
+    embedding = rng.normal(size=(40, 2))
+    y = embedding[:, 0] + 0.1 * rng.normal(size=40)
+    for unit in (1e-30, 1e30):
+        assert "knn_r2" in metrics.quality_report(embedding, embedding, unit * y)

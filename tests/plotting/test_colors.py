@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from skmde.plotting.drawing.colors import number_colors
+from skmde.plotting.drawing.colors import Numbers, number_colors, read_coloring
 from skmde.plotting.drawing.theme import DARK, LIGHT, palette_for, theme_of_background
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
@@ -112,3 +112,14 @@ def test_colours_of_numbers_get_lighter_and_stay_apart_from_the_page(theme):
 def test_theme_of_a_background(color, theme):
     assert theme_of_background((*to_rgb(color), 1.0)) is theme
     assert theme_of_background((*to_rgb(color), 0.0)) is LIGHT
+
+
+def test_numbers_are_numbers_in_every_unit():
+    numbers = np.random.default_rng(0).normal(size=30)
+    for unit in (1e-30, 1.0, 1e30):
+        assert isinstance(read_coloring(unit * numbers, 30), Numbers)
+
+
+def test_days_are_written_as_dates():
+    days = np.array(["2020-01-02", "2020-01-01", "NaT"], dtype="M8[ns]")
+    assert read_coloring(days, 3).names == ["2020-01-01", "2020-01-02"]

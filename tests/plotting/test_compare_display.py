@@ -120,3 +120,22 @@ def test_axes_of_the_user():
 def test_wrong_input_is_refused(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         CompareEmbeddingsDisplay.from_embeddings(*arguments, **options)
+
+
+def test_lines_in_space_lie_above_the_points():
+    first = _normal(400, 3)
+    second = first + 0.5 * _normal(400, 3, seed=1)
+    display = CompareEmbeddingsDisplay.from_embeddings(first, second, np.arange(400) % 4)
+    ax = display.ax_[1]
+    display.figure_.draw_without_rendering()
+    points = [artist for artist in ax.collections if artist is not display.lines_]
+    assert not ax.computed_zorder  # else matplotlib sorts by the depth of whole collections
+    assert display.lines_.get_zorder() > min(artist.get_zorder() for artist in points)
+
+
+def test_integers_of_numpy_are_integers():
+    first, second = _pair()
+    display = CompareEmbeddingsDisplay.from_embeddings(
+        first, second, n_lines=np.int64(2), max_classes=np.int32(3)
+    )
+    assert len(display.moved_) == 2

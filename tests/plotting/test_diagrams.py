@@ -1,5 +1,7 @@
 """Diagrams of distances, distortions, convergence and distortion functions."""
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -310,3 +312,87 @@ def test_constant_distortions_and_one_pair():
         display = DistortionDisplay.from_distortions(values, edges)
         assert sum(patch.get_height() for patch in display.ax_[0].patches) == len(values)
         pixels(display)
+
+
+# Pictures of few and of many numbers
+
+
+def test_few_items_have_whole_ranks_in_the_colour_of_the_theme():
+    edges = np.array([[0, 1], [1, 2], [2, 3], [3, 4]])
+    display = DistortionDisplay.from_distortions(np.arange(4.0), edges, theme="dark")
+    axis = display.ax_[1].xaxis
+    display.figure_.draw_without_rendering()
+    labels = [tick.label1 for tick in axis.get_minor_ticks()]
+    assert {text.get_text() for text in labels} <= {"", *"23456789"}
+    major = axis.get_major_ticks()[0].label1.get_color()
+    assert {text.get_color() for text in labels} == {major}
+
+
+@pytest.mark.parametrize("skewed", [False, True])
+def test_no_bar_reaches_the_legend(skewed):
+    random = np.random.default_rng(0)
+    values = random.lognormal(0, 3 if skewed else 0.1, 2000)
+    weights = np.where(np.arange(2000) % 2, 1.0, -1.0)
+    display = DistortionDisplay.from_distortions(values, weights=weights)
+    ax = display.ax_[0]
+    assert ax.get_yscale() == ("log" if skewed else "linear")
+    display.figure_.draw_without_rendering()
+    lowest = ax.get_legend().get_window_extent().y0
+    drawn = [*ax.patches, *ax.lines]
+    assert max(artist.get_window_extent().y1 for artist in drawn) < lowest
+
+
+def test_a_median_that_cannot_be_seen_is_not_in_the_legend():
+    display = ShepardDisplay.from_distances([1.0, 2.0, 3.0], [1.0, 2.0, 2.5])
+    (text,) = display.ax_.get_legend().get_texts()
+    assert text.get_text().startswith("perfect")
+
+
+@pytest.mark.parametrize("units", [(1e-170, 1.0), (1e170, 1e-100)])
+def test_the_scale_of_distances_does_not_depend_on_their_units(units):
+    delta, d = np.array([1.0, 2.0, 4.0]), np.array([2.0, 4.0, 9.0])
+    expected = ShepardDisplay.from_distances(delta, d).scale
+    found = ShepardDisplay.from_distances(delta * units[0], d * units[1])
+    assert found.scale == pytest.approx(expected * (units[1] / units[0]))
+
+
+def test_distances_of_an_estimator_are_those_of_its_metric():
+    from sklearn.metrics import pairwise_distances
+
+    from skmde import PreserveNeighbors, QuadraticMDE
+
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    estimator = PreserveNeighbors(metric="cosine", max_iter=3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator.fit(X)
+    display = ShepardDisplay.from_estimator(estimator, X)
+    D = pairwise_distances(X, metric="cosine")
+    expected = np.sort(D[np.triu_indices(30, 1)])
+    np.testing.assert_allclose(np.sort(display.distances), expected, atol=1e-6)
+    weights = QuadraticMDE(weights="precomputed").fit(np.exp(-D) - np.eye(30))
+    with pytest.raises(ValueError, match="fitted to a graph or to weights"):
+        ShepardDisplay.from_estimator(weights, np.exp(-D))
+
+
+def test_integers_of_numpy_are_integers():
+    edges = np.array([[0, 1], [1, 2], [0, 2]])
+    numbers = {"bins": np.int64(5), "n_worst": np.int32(2)}
+    display = DistortionDisplay.from_distortions(np.arange(3.0), edges, **numbers)
+    assert len(display.worst_) == 2
+
+
+def test_functions_that_are_infinite_somewhere_are_drawn_elsewhere():
+    display = PenaltyDisplay.from_functions([lambda d: torch.log(d - 1.001), "log1p"])
+    is_known = display.distances > 1.001
+    assert 0 < is_known.mean() < 1
+    np.testing.assert_array_equal(np.isfinite(display.values[0]), is_known)
+    assert np.isfinite(display.values[1]).all()
+    with pytest.raises(ValueError, match="nothing or its slope is not finite at any distance"):
+
+        def nothing(d):
+            return d * float("nan")
+
+        PenaltyDisplay.from_functions([nothing])
+    with pytest.raises(ValueError, match="max_pairs must be an integer of at least 1; got 0"):
+        ShepardDisplay.from_embedding(_normal(5), _normal(5), max_pairs=0)

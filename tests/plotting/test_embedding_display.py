@@ -326,9 +326,9 @@ def test_estimator_that_cannot_be_drawn_is_named():
         EmbeddingDisplay.from_estimator(MDS())
     with pytest.raises(ValueError, match="PCA has no attribute embedding_"):
         EmbeddingDisplay.from_estimator(PCA(2).fit(_normal(9, 3)))
-    with pytest.raises(TypeError, match="must be a fitted estimator; got array"):
+    with pytest.raises(TypeError, match="must be a fitted estimator; got an object of"):
         EmbeddingDisplay.from_estimator(np.zeros((3, 2)))
-    with pytest.raises(TypeError, match="must be a fitted estimator; got <class"):
+    with pytest.raises(TypeError, match="must be a fitted estimator; got the class"):
         EmbeddingDisplay.from_estimator(MDS)
 
 
@@ -377,3 +377,61 @@ def test_pictures_are_saved_without_warnings_and_are_not_empty(n_components, the
     background = picture[1, 1]
     drawn = (np.abs(picture - background) > 0.05).any(axis=2)
     assert 0.005 < drawn.mean() < 0.5
+
+
+def test_long_names_leave_room_for_the_map():
+    classes = [f"{'long name ' * 1000}{k % 12}" for k in range(200)]
+    display = EmbeddingDisplay.from_embedding(_normal(200), classes, color_name="title " * 200)
+    display.figure_.draw_without_rendering()
+    width = display.ax_.get_window_extent().width
+    assert width > 0.4 * display.figure_.bbox.width
+
+
+def test_the_box_in_space_lies_within_the_picture():
+    display = EmbeddingDisplay.from_embedding(_normal(50, 3), np.arange(50) % 3)
+    display.figure_.draw_without_rendering()
+    ax = display.ax_
+    low, high = np.transpose([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
+    corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1)
+    from mpl_toolkits.mplot3d.proj3d import proj_transform
+
+    places = np.stack(proj_transform(*corners, ax.get_proj())[:2], axis=1)
+    x, y = ax.transData.transform(places).T
+    figure = display.figure_.bbox
+    assert figure.x0 <= x.min() and x.max() <= figure.x1
+    assert figure.y0 <= y.min() and y.max() <= figure.y1
+
+
+def test_numbers_are_integers_of_any_type():
+    edges = np.array([[0, 1], [1, 2], [2, 3]])
+    display = EmbeddingDisplay.from_embedding(
+        _normal(9),
+        np.arange(9),
+        edges=edges,
+        show_edges="sample",
+        max_edges=np.int64(2),
+        max_classes=np.uint8(4),
+    )
+    assert len(display.edges_.get_segments()) == 2
+    assert legend_texts(display)[-1] == "other (6 classes)"
+
+
+def test_a_classifier_is_drawn_by_the_estimator_within_it():
+    from skmde import AnchoredClassifier
+
+    X = _normal(40, 4)
+    classifier = AnchoredClassifier().fit(X, np.where(np.arange(40) < 20, np.arange(40) % 2, -1))
+    display = EmbeddingDisplay.from_estimator(classifier, np.arange(40) % 2)
+    np.testing.assert_array_equal(display.embedding, classifier.embedding_estimator_.embedding_)
+
+
+def test_edges_of_a_graph_are_drawn():
+    from skmde import QuadraticMDE
+
+    X = _normal(30, 4)
+    estimator = QuadraticMDE(n_neighbors=4).fit(X)
+    display = EmbeddingDisplay.from_estimator(estimator, show_edges="all")
+    assert len(display.edges_.get_segments()) == estimator.graph_.nnz // 2
+    pca = QuadraticMDE(weights="pca").fit(X)
+    with pytest.raises(ValueError, match="gives every two samples a weight"):
+        EmbeddingDisplay.from_estimator(pca, show_edges="sample")

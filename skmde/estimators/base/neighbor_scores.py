@@ -70,7 +70,8 @@ class NeighborScoresMixin(InputMixin):
         distribution of the training data, a share of about `contamination` is not supported, within
         the error of drawing both: the standard deviation of that share is
         ``sqrt(c * (1 - c) * (1 / n_samples + 1 / n_new))``, about. Samples of other distributions
-        are more often unsupported; how often depends on how far off they are.
+        are more often unsupported; how often depends on how far off they are. A sample without
+        neighbours, within `max_distance`, is never supported.
 
         Parameters
         ----------
@@ -94,7 +95,7 @@ class NeighborScoresMixin(InputMixin):
             If `contamination` is out of range, or X does not match the training data.
         """
         support = self.score_samples(X)
-        return support >= self._support_threshold(contamination)
+        return (support >= self._support_threshold(contamination)) & (support > 0)
 
     def predict_support(self, X: Data, *, contamination: float = 0.05) -> np.ndarray:
         """`is_supported` in the form of scikit-learn's outlier detectors: 1 or -1.

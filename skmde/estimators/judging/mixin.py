@@ -40,6 +40,14 @@ class JudgingMixin:
         """The problem that was solved last, at the embedding."""
         raise NotImplementedError
 
+    def _can_leave_one_out(self) -> bool:
+        """Whether `_leave_one_out` places training samples; compact estimators do not."""
+        return True
+
+    def _leave_one_out(self, X: Any, items: Any) -> Any:
+        """Where each of the training samples `items` of X would be placed, were it unseen."""
+        raise NotImplementedError
+
     def distortions(self: Any) -> Distortions:
         """Distortions of the pairs of the problem that was solved last.
 

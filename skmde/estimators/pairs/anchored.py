@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.components import component_labels
-from skmde._utils.rows import as_csr, blocks_of_rows
+from skmde._utils.rows import as_csr, blocks_of_rows, rows_of
 from skmde.core.placement.by_distances import place_by_distances
 from skmde.core.placement.by_neighbors import place_by_neighbors
 from skmde.estimators.pairs.base import Pairs
@@ -29,6 +29,7 @@ from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
 from skmde.preprocessing.pairs.sampling import all_edges
 
 _MAX_PAIRS = 10_000_000
+_ROWS_AT_ONCE = 4096  # training samples that are placed at once as if they were unseen
 _MAX_LANDMARKS = 1000  # training samples that place an unseen one by distances
 
 
@@ -133,6 +134,12 @@ class AffinityPairs:
         indices[at], weights[at] = rows.indices, rows.data
         return indices, weights, np.where(counts > 0, self._known.find(X), -1)
 
+    def of_others(self, X, own):
+        """Indices and weights of `of_unseen` for training rows, without the rows themselves."""
+        indices, weights, _ = self.of_unseen(X)
+        itself = indices == own[:, None]
+        return np.where(itself, -1, indices), np.where(itself, 0.0, weights)
+
 
 class WeightedPairs:
     """Pairs that attract each other by their weights, and pairs that repel each other.
@@ -216,7 +223,6 @@ class WeightedPairs:
     def place(self, X, embedding, n_threads):
         """Coordinates of unseen samples, float64."""
         indices, weights, twin = self.source.of_unseen(X)
-
         repulsion = self._repulsive.arguments(embedding, self.functions[1], None, n_threads)
 
         def coordinates(rows):
@@ -226,6 +232,15 @@ class WeightedPairs:
             )
 
         return with_twins(coordinates, twin, embedding)
+
+    def place_others(self, X, own, embedding, n_threads):
+        """Coordinates of the training samples `own`, were they unseen ones."""
+        near = self.source.of_others(X, own)
+        repulsion = self._repulsive.arguments(embedding, self.functions[1], None, n_threads)
+        itself = own, self._repulsive.own_weights(own, None)
+        return place_by_neighbors(
+            embedding, *near, *self.functions, **repulsion, own=itself, n_threads=n_threads
+        )
 
 
 class DistancePairs:
@@ -300,11 +315,21 @@ class DistancePairs:
     def place(self, X, embedding, n_threads):
         """Coordinates of unseen samples, float64."""
         parts = blocks_of_rows(X, len(self._items))
-        return np.concatenate([self._place(part, embedding, n_threads) for part in parts])
+        return np.concatenate([self._place(part, None, embedding, n_threads) for part in parts])
 
-    def _place(self, X, embedding, n_threads):
+    def place_others(self, X, own, embedding, n_threads):
+        """Coordinates of the training samples `own`, were they unseen ones."""
+        n_parts = max(1, len(own) // _ROWS_AT_ONCE)
+        parts = np.array_split(np.arange(len(own)), n_parts)
+        placed = [self._place(rows_of(X, k), own[k], embedding, n_threads) for k in parts]
+        return np.concatenate(placed)
+
+    def _place(self, X, own, embedding, n_threads):
         D, twin = self.source.of_unseen(X)
         D[self._max_distance < D] = np.inf
+        if own is not None:
+            D[own[:, None] == self._items] = np.inf
+            twin = np.full(len(own), -1)
         landmarks = embedding[self._items]
 
         def coordinates(rows):

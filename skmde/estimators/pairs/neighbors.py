@@ -171,12 +171,7 @@ class NeighborPairs:
         -------
         indices, weights : ndarrays of shape (q, k)
         """
-        k = min(self.n_neighbors + 1, self.n_items)
-        indices, distances, _ = self._tables.of_unseen(X, k)
-        others = indices != own[:, None]
-        others[others.all(axis=1), -1] = False  # a row may have many duplicates
-        kept = len(own), k - 1
-        indices, distances = indices[others].reshape(kept), distances[others].reshape(kept)
+        indices, distances = self._tables.of_others(X, own, self.n_neighbors)
         return indices, self._weights_of(indices, distances)
 
     def of_unseen(self, X):

@@ -26,11 +26,14 @@ class QuadraticProblem:
       eigenvectors of the form;
     - ``n_items``, ``n_pairs`` (p), ``graph`` (sparse weights, or None);
     - ``squared_unit``: eigenvalues of the problem divided by those of the form;
-    - ``place(X, embedding, eigenvalues)``: coordinates of unseen items, float64.
+    - ``place(X, embedding, eigenvalues)``: coordinates of unseen items, float64;
+    - ``place_others(X, own, embedding)``: the same for the training items `own`, as if they were
+      unseen, if ``can_leave_out`` is true.
     """
 
     graph = None
     squared_unit = 1.0
+    can_leave_out = False
 
     def drop_training_state(self):
         """Drop what `place` does not need."""
@@ -49,6 +52,8 @@ class LaplacianProblem(QuadraticProblem):
     n_jobs : int or None
     """
 
+    can_leave_out = True
+
     def __init__(self, neighbors, n_components, normalized, n_jobs):
         self._neighbors = neighbors
         self.graph = neighbor_graph(neighbors.indices, neighbors.distances)
@@ -64,6 +69,14 @@ class LaplacianProblem(QuadraticProblem):
 
     def place(self, X, embedding, eigenvalues):
         indices, distances, twin = self._neighbors.of_unseen(X)
+        coordinates = self._means(indices, distances, embedding)
+        return with_twins(coordinates.__getitem__, twin, embedding)
+
+    def place_others(self, X, own, embedding):
+        return self._means(*self._neighbors.of_others(X, own), embedding)
+
+    def _means(self, indices, distances, embedding):
+        """Weighted means of the coordinates of neighbours."""
         there = indices >= 0
         mutual = distances <= self._neighbors.reach[indices]
         weights = np.where(there, 1.0 + mutual, 0.0)
@@ -73,7 +86,7 @@ class LaplacianProblem(QuadraticProblem):
         for column in range(indices.shape[1]):
             coordinates += weights[:, [column]] * embedding[indices[:, column]]
         coordinates /= np.where(total > 0, total, 1.0)
-        return with_twins(coordinates.__getitem__, twin, embedding)
+        return coordinates
 
 
 class GivenWeightsProblem(QuadraticProblem):
@@ -85,6 +98,8 @@ class GivenWeightsProblem(QuadraticProblem):
     n_components : int
     n_jobs : int or None
     """
+
+    can_leave_out = True
 
     def __init__(self, X, n_components, n_jobs):
         self.graph = symmetric_weights(X)
@@ -98,6 +113,12 @@ class GivenWeightsProblem(QuadraticProblem):
 
     def embedding_columns(self, vectors, values):
         return standardized_columns(vectors)
+
+    def place_others(self, X, own, embedding):
+        weights = sp.csr_array(self.graph[own])  # without a diagonal
+        total = np.asarray(weights.sum(axis=1)).ravel()
+        mean = (weights @ embedding) / np.where(total > 0, total, 1.0)[:, None]
+        return np.where(total[:, None] > 0, mean, np.nan)
 
     def place(self, X, embedding, eigenvalues):
         weights = sp.csr_array(X, dtype=np.float64)

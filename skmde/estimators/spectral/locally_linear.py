@@ -44,6 +44,8 @@ class LocallyLinearProblem(QuadraticProblem):
     n_components : int
     """
 
+    can_leave_out = True
+
     def __init__(self, X, neighbors, n_components):
         self._reconstruction = Reconstruction(X, neighbors)
         W = self._reconstruction.of_training()
@@ -72,6 +74,9 @@ class LocallyLinearProblem(QuadraticProblem):
 
     def embedding_columns(self, vectors, values):
         return standardized_columns(vectors)
+
+    def place_others(self, X, own, embedding):
+        return self._reconstruction.place_others(X, own, embedding)
 
     def place(self, X, embedding, eigenvalues):
         return self._reconstruction.place(X, embedding)
@@ -118,13 +123,22 @@ class Reconstruction:
     def place(self, X, embedding):
         """Coordinates of unseen rows."""
         indices, _, twin = self._neighbors.of_unseen(X)
+        coordinates = self._combinations(X, indices, embedding)
+        return with_twins(coordinates.__getitem__, twin, embedding)
+
+    def place_others(self, X, own, embedding):
+        """Coordinates of the training rows `own`, as if they were unseen."""
+        indices, _ = self._neighbors.of_others(X, own)
+        return self._combinations(X, indices, embedding)
+
+    def _combinations(self, X, indices, embedding):
         rows = as_searched(X, dense=not sp.issparse(self._rows))
         weights = self._weights(self._scaling.apply(rows, np.float64), indices)
         # rows without neighbours stay at the mean, 0
         coordinates = np.zeros((len(indices), embedding.shape[1]))
         for column in range(indices.shape[1]):
             coordinates += weights[:, [column]] * embedding[indices[:, column]]
-        return with_twins(coordinates.__getitem__, twin, embedding)
+        return coordinates
 
     def _weights(self, X, indices):
         """Weights of the neighbours; 0 where the index is -1."""

@@ -183,6 +183,12 @@ class PrincipalProblem(QuadraticProblem):
         run_rows(piece, len(out), _PROJECTED_ROWS, self._n_jobs)
         return out
 
+    def jacobian(self, n_components):
+        """Derivatives of the coordinates of a row by its features: (n_components, d)."""
+        derivatives = np.zeros((n_components, self._d))
+        derivatives[: len(self._projection)] = self._projection / self._scaling.unit
+        return derivatives
+
     def place(self, X, embedding, eigenvalues):
         coordinates = np.zeros((X.shape[0], embedding.shape[1]))
         coordinates[:, : len(self._projection)] = self._project(X)

@@ -71,6 +71,8 @@ class UnfoldingProblem(GramProblem):
     verbose : int
     """
 
+    can_leave_out = True
+
     def __init__(self, X, neighbors, metric, metric_params, n_jobs, verbose):
         self._reconstruction = Reconstruction(X, neighbors)
         self.graph = graph = neighbor_graph(neighbors.indices, neighbors.distances)
@@ -90,6 +92,9 @@ class UnfoldingProblem(GramProblem):
 
     def place(self, X, embedding, eigenvalues):
         return self._reconstruction.place(X, embedding)
+
+    def place_others(self, X, own, embedding):
+        return self._reconstruction.place_others(X, own, embedding)
 
 
 def _edge_lengths(neighbors, edges):

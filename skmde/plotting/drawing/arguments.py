@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 
-from skmde._utils.sklearn_compat import check_is_fitted
 from skmde.metrics.alignment import as_array, as_embedding
-from skmde.plotting.drawing.texts import one_line
+from skmde.metrics.fitted import fitted_attribute, last_step, read_items
+
+__all__ = [
+    "attracting_edges",
+    "fitted_attribute",
+    "fitted_embedding",
+    "last_step",
+    "pair_distortions",
+    "read_edges",
+    "read_embedding",
+    "read_integer",
+    "read_items",
+    "read_names",
+    "read_numbers",
+]
 
 
 def read_embedding(embedding, name="embedding"):
@@ -31,36 +46,12 @@ def fitted_embedding(estimator):
     return fitted_attribute(last_step(estimator), "embedding_")
 
 
-def last_step(estimator):
-    """The last step of a pipeline, or the estimator itself."""
-    steps = getattr(estimator, "steps", None)
-    return steps[-1][1] if steps else estimator
-
-
-def fitted_attribute(estimator, name, advice=""):
-    """An attribute of a fitted estimator.
-
-    Raises
-    ------
-    NotFittedError
-        If the estimator is not fitted.
-    ValueError
-        If it has no such attribute.
-    """
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise TypeError(
-            f"estimator must be a fitted estimator; got {one_line(repr(estimator))}. For arrays, "
-            "there is the method from_embedding or a like one."
-        )
-    value = getattr(estimator, name, None)
-    if value is None:
-        check_is_fitted(estimator)
-        raise ValueError(f"{type(estimator).__name__} has no attribute {name}. {advice}".rstrip())
-    return value
-
-
 def attracting_edges(estimator):
     """Pairs of a fitted estimator that attract, or whose distances are kept."""
+    fitted_attribute(estimator, "embedding_")
+    if not hasattr(estimator, "edges_") and hasattr(estimator, "distortions"):
+        edges, _, weights = pair_distortions(estimator)
+        return edges[weights > 0]
     edges = np.asarray(fitted_attribute(estimator, "edges_", "Pass edges=, pairs of items."))
     weights = getattr(estimator, "weights_", None)
     return edges if weights is None else edges[np.asarray(weights) > 0]
@@ -135,21 +126,8 @@ def read_names(names, n_items):
     return texts
 
 
-def read_items(items, n_items, name):
-    """Positions of items, from positions or from a mask."""
-    chosen = as_array(items, name)
-    if chosen.size == 0:
-        return np.empty(0, dtype=np.int64)
-    if chosen.dtype.kind == "b" and chosen.shape == (n_items,):
-        return np.flatnonzero(chosen)
-    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} must hold positions of items, or a mask of shape ({n_items},); got shape "
-            f"{chosen.shape} and dtype {chosen.dtype}."
-        )
-    if chosen.min() < 0 or chosen.max() >= n_items:
-        raise ValueError(
-            f"{name} has positions from {chosen.min()} to {chosen.max()}, but the items are 0 to "
-            f"{n_items - 1}."
-        )
-    return chosen
+def read_integer(number, name, least):
+    """An integer of at least `least`, of any type of integers."""
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
+        raise ValueError(f"{name} must be an integer of at least {least}; got {number!r}.")
+    return int(number)

@@ -119,7 +119,7 @@ def _divided(ax, shape, projection):
 def _apply(theme, ax):
     """Colours of the theme for an axes: background, frame, ticks and texts."""
     ax.set_facecolor(theme.background)
-    ax.tick_params(colors=theme.muted, labelcolor=theme.muted, labelsize=9)
+    ax.tick_params(which="both", colors=theme.muted, labelcolor=theme.muted, labelsize=9)
     for spine in ax.spines.values():
         spine.set_color(theme.frame)
     for text in (ax.title, ax.xaxis.label, ax.yaxis.label):

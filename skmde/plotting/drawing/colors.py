@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmde.metrics.alignment import as_array
+from skmde.metrics.alignment import as_array, has_fractions
+from skmde.plotting.drawing.arguments import read_integer
 from skmde.plotting.drawing.texts import one_line
 from skmde.plotting.drawing.theme import palette_for
 from skmde.plotting.drawing.view import numbers_range
@@ -153,8 +154,7 @@ def _is_missing(value):
 def _is_continuous(values):
     if values.dtype.kind != "f":
         return False
-    finite = values[np.isfinite(values)]
-    return bool((finite != np.round(finite)).any())
+    return has_fractions(values[np.isfinite(values)])
 
 
 def _classes(values, categories):
@@ -170,7 +170,9 @@ def _classes(values, categories):
         if values.dtype.kind in "mM":
             missing = np.isnat(values)
         distinct, found = np.unique(values[~missing], return_inverse=True)
-        names = [_text_of(value) for value in distinct]
+        is_time = values.dtype.kind == "M"  # written as dates if they are whole days
+        names = np.datetime_as_string(distinct, "auto").tolist() if is_time else None
+        names = [_text_of(value) for value in distinct] if names is None else names
     if categories is not None:
         rank = {str(name): k for k, name in enumerate(categories)}
         order = sorted(range(len(names)), key=lambda k: rank.get(names[k], len(rank)))
@@ -245,8 +247,7 @@ def _chosen_colors(names, theme, palette, max_classes):
     """A list of at most `max_classes` colours, or a mapping of names to colours."""
     from matplotlib.colors import is_color_like
 
-    if isinstance(max_classes, bool) or not isinstance(max_classes, int) or max_classes < 1:
-        raise ValueError(f"max_classes must be an integer of at least 1; got {max_classes!r}.")
+    max_classes = read_integer(max_classes, "max_classes", 1)
     if palette is None:
         return palette_for(theme, min(len(names), max_classes))[:max_classes]
     if isinstance(palette, str):

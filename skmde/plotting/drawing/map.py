@@ -65,7 +65,8 @@ class Map:
             ax.set_aspect("equal", adjustable="box")
             return
         ax.set_zlim(low[2], high[2])
-        ax.set_box_aspect(high - low, zoom=1.1)
+        ax.set_box_aspect(high - low)
+        ax.computed_zorder = False  # lines and rings lie above the points, as in the plane
         for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
             axis.set_ticks([])
             axis.set_pane_color(self.theme.background)
@@ -152,7 +153,6 @@ class Map:
         """Draw the colour bar of numbers, or the legend of classes if it is asked for."""
         if labels == "none":
             return
-        title = None if title is None else one_line(title, 60)
         if self._mappable is not None:
             mappable, extend = self._mappable
             bar = self.ax.figure.colorbar(
@@ -160,13 +160,14 @@ class Map:
             )
             bar.outline.set_visible(False)
             bar.ax.tick_params(color=self.theme.muted, labelcolor=self.theme.text, labelsize=9)
-            set_literal(bar.ax.yaxis.label, title or "")
+            set_literal(bar.ax.yaxis.label, "" if title is None else one_line(title, 60))
             bar.ax.yaxis.label.set_color(self.theme.text)
             self.colorbar = bar
         elif self.entries and self.X.shape[1] == 1:
             self._name_strips()
         elif self.entries and labels == "legend":
-            self._draw_legend(title)
+            # a wide legend would leave no room for the map
+            self._draw_legend(None if title is None else one_line(title))
 
     def _name_strips(self):
         names = [entry.name for entry in self.entries]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skmde.metrics.fitted import embedding_of
 from skmde.plotting.explorer.columns import (
     Column,
     class_column,
@@ -43,9 +44,9 @@ def explore(
     Parameters
     ----------
     embedding : array-like of shape (n_samples, n_components), or fitted estimator
-        Coordinates, or an estimator with an attribute ``embedding_``. With one component, the
-        items are spread vertically, which means nothing. With 3 to 10, the page draws two at a
-        time and lets its user choose them.
+        Coordinates, or an estimator with an attribute ``embedding_``, or a pipeline that ends in
+        one. With one component, the items are spread vertically, which means nothing. With 3 to 10,
+        the page draws two at a time and lets its user choose them.
     labels : array-like of shape (n_samples,), default=None
         The class of each item: numbers, texts, or a mixture. Classes are told apart by their text.
         None and NaN are the class "(missing)". The 20 largest classes have colours of their own,
@@ -129,7 +130,7 @@ def explore(
 
 
 def _coordinates(embedding: Any) -> tuple[np.ndarray, list[str]]:
-    embedding = getattr(embedding, "embedding_", embedding)
+    embedding = embedding_of(embedding)
     if isinstance(embedding, np.ma.MaskedArray) and np.ma.is_masked(embedding):
         raise ValueError("embedding has masked entries. Leave out the rows that have them.")
     array = np.asarray(embedding)

@@ -101,6 +101,33 @@ class NeighborTables:
         limits = self._search["max_distance"]
         return limits if np.ndim(limits) == 0 else np.where(nearest >= 0, limits[nearest], 0.0)
 
+    def of_others(self, X, own, n_neighbors=None):
+        """The nearest other fitted items of each of some fitted items.
+
+        Parameters
+        ----------
+        X : ndarray, sparse matrix, or pair of arrays
+            Their rows, in the form in which they were given.
+        own : ndarray of shape (q,), int
+            Their indices.
+        n_neighbors : int, default=None
+            As for `of_unseen`.
+
+        Returns
+        -------
+        indices, distances : ndarray of shape (q, k)
+        """
+        n, k = self.indices.shape
+        k = min((k if n_neighbors is None else n_neighbors) + 1, n)
+        indices, distances, _ = self.of_unseen(X, k)
+        if indices.shape[1] < k:  # of tables that are given, which may leave out the item itself
+            none = np.full((len(indices), 1), -1)
+            indices, distances = np.hstack([indices, none]), np.hstack([distances, none + np.inf])
+        others = indices != own[:, None]
+        others[others.all(axis=1), -1] = False  # a row may have many duplicates
+        kept = len(own), indices.shape[1] - 1
+        return indices[others].reshape(kept), distances[others].reshape(kept)
+
     def extended(self, X):
         """New tables of the fitted items together with further ones.
 

@@ -102,3 +102,17 @@ def test_a_compact_estimator_says_why_it_cannot_tell():
     estimator = _fitted(_normal(30, 3, 0)).compact()
     with pytest.raises(ValueError, match=r"compact\(\) discarded the training data"):
         estimator.is_supported(_normal(5, 3, 1))
+
+
+def test_a_sample_without_neighbours_is_never_supported():
+    line = np.append(np.arange(30.0), [1e3, 2e3, 3e3, 4e3])[:, None]
+    estimator = PreserveNeighbors(
+        n_components=1, max_distance=2.5, repulsion="sampled", max_iter=2, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator.fit(line)
+    # a tenth of the training samples have no neighbours either, so the threshold is 0
+    for contamination in (0.001, 0.05):
+        found = estimator.is_supported([[7.5], [500.0]], contamination=contamination)
+        assert found.tolist() == [True, False]

@@ -138,7 +138,7 @@ def test_wrong_labels_are_found_by_other_estimators(estimator):
 def test_what_is_needed_is_there_or_the_message_says_so():
     with pytest.raises(NotFittedError):
         PreserveNeighbors().distortions()
-    with pytest.raises(ValueError, match="Judge this embedding by its distances"):
+    with pytest.raises(ValueError, match="judge this one by its distances"):
         QuadraticMDE(weights="pca").fit(X).distortions()
     for name in ("all", "distances", "laplacian"):
         estimator = fitted(name)
@@ -146,3 +146,38 @@ def test_what_is_needed_is_there_or_the_message_says_so():
         assert estimator.compact().distortions().average == expected
     with pytest.raises(ValueError, match=r"Ask for the distortions before calling compact\(\)"):
         fitted("anchored").compact().distortions()
+
+
+def _centred(matrix):
+    return matrix - matrix.mean(axis=0) - matrix.mean(axis=1)[:, None] + matrix.mean()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "products"),
+    [
+        ({"weights": "pca"}, lambda: _centred(X @ X.T)),
+        (
+            {"weights": "kernel_pca", "kernel": "rbf", "gamma": 1e-3},
+            lambda: _centred(np.exp(-1e-3 * D**2)),
+        ),
+        (
+            {"weights": "classical_mds", "metric": "manhattan"},
+            lambda: _centred(-(pairwise_distances(X, metric="manhattan") ** 2) / 2),
+        ),
+    ],
+    ids=["pca", "kernel_pca", "classical_mds"],
+)
+def test_weights_of_all_pairs_have_distortions_once_they_are_given(parameters, products):
+    """What the message advises: the same problem, with the matrix of its weights."""
+    estimator = QuadraticMDE(**parameters).fit(X)
+    with pytest.raises(ValueError, match=r"QuadraticMDE\(weights='precomputed'\) to it"):
+        estimator.distortions()
+    given = QuadraticMDE(weights="precomputed").fit(products())
+    signs = np.sign((given.embedding_ * estimator.embedding_).sum(axis=0))
+    np.testing.assert_allclose(given.embedding_ * signs, estimator.embedding_, atol=1e-4)
+    found = given.distortions()
+    assert found.average == pytest.approx(estimator.distortion_, rel=1e-6)
+    pairs = found.pairs[:5]
+    w = products()[tuple(pairs.T)]
+    squares = np.sum(np.diff(given.embedding_[pairs], axis=1)[:, 0] ** 2, axis=1)
+    np.testing.assert_allclose(found.values[:5], w * squares, rtol=1e-5)
