@@ -180,7 +180,8 @@ class NeighborPairs:
         return indices, self._weights_of(indices, others), twin
 
     def _weights_of(self, indices, distances):
-        return self._weights.of_pairs(distances, distances <= self._tables.reach[indices])
+        weights = self._weights.of_pairs(distances, distances <= self._tables.reach[indices])
+        return np.where(indices >= 0, weights, 0.0)
 
 
 def support_of_rows(indices, distances, reach):
