@@ -9,8 +9,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from skmde._linalg.frame import Frame, Unit
-from skmde._linalg.scaling import root_mean_square, scaled
+from skmde._linalg.frame import Frame
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.rows import blocks_of_rows, rows_of
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
@@ -19,9 +18,6 @@ from skmde._utils.validation import as_host_array
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.placement.by_distances import place_by_distances
-from skmde.core.precision import has_moderate_weights, is_far, is_moderate, resolves
-from skmde.core.problem import MDE
-from skmde.core.solvers.result import callbacks_in_units
 from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_output, output_dtype
@@ -38,6 +34,9 @@ from skmde.estimators.base.typing import (
     RandomState,
 )
 from skmde.estimators.judging.problem import SolvedProblem
+from skmde.estimators.mds.metric import MetricProblem
+from skmde.estimators.mds.monotone import KINDS, MonotoneProblem
+from skmde.estimators.mds.restarts import best_of_starts
 from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.pair_weights import check_memory_of_pairs, selected_pairs
 from skmde.estimators.pairs.stress import stress_of_pairs, stress_ratio, sums_of_squares
@@ -45,9 +44,7 @@ from skmde.estimators.samples.anchors import pairs_of_free_items
 from skmde.estimators.starts.distances import named_start, scaled_to_distances_if_wild
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
 from skmde.functions.base import Loss
-from skmde.functions.powers import Quadratic
 from skmde.functions.registry import NAMED_LOSSES, resolve_loss
-from skmde.preprocessing.graphs.components import pack_components
 from skmde.preprocessing.neighbors.known_rows import with_twins
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 from skmde.preprocessing.pairs.sampling import all_edges
@@ -228,7 +225,9 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "loss": [StrOptions(set(NAMED_LOSSES)), Loss, callable],
+        "loss": [StrOptions(set(NAMED_LOSSES)), Loss, callable, None],
+        "monotone": ["boolean", StrOptions(KINDS)],
+        "ties": [StrOptions({"primary", "secondary"})],
         "metric": [str, callable],
         "metric_params": [dict, None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
@@ -237,6 +236,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
         "constraint": [StrOptions({"centered", "standardized"}), Constraint, type, None],
         "init": [StrOptions({"classical", "pca", "random"}), "array-like", torch.Tensor],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "memory_size": [Interval(Integral, 1, None, closed="left")],
@@ -253,7 +253,9 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         self,
         n_components: int = 2,
         *,
-        loss: LossLike = "absolute",
+        loss: LossLike | None = None,
+        monotone: bool | str = False,
+        ties: str = "primary",
         metric: Metric = "euclidean",
         metric_params: Parameters | None = None,
         n_neighbors: int | None = None,
@@ -262,6 +264,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         neighbors_algorithm: str = "auto",
         constraint: str | Constraint | None = None,
         init: Data = "classical",
+        n_init: int = 1,
         max_iter: int = 300,
         tol: float = 1e-5,
         memory_size: int = 10,
@@ -274,6 +277,8 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
     ) -> None:
         self.n_components = n_components
         self.loss = loss
+        self.monotone = monotone
+        self.ties = ties
         self.metric = metric
         self.metric_params = metric_params
         self.n_neighbors = n_neighbors
@@ -282,6 +287,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         self.neighbors_algorithm = neighbors_algorithm
         self.constraint = constraint
         self.init = init
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.memory_size = memory_size
@@ -334,7 +340,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
         device = resolve_device(self.device)
         n_threads = count_threads(self.n_jobs)
-        loss = resolve_loss(self.loss)
+        loss = self._chosen_loss()
         constraint = resolve_constraint(self.constraint)
         self._check_parameters()
         with stage("distances"):
@@ -349,62 +355,33 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
             # A problem needs a pair. If all items are fixed, its pairs do not count.
             nothing_free = not len(solved.distances)
             pairs, solved = solved, pairs if nothing_free else solved
-        scale, unit, dtype = self._units(solved.distances, loss, constraint, n)
-        if not has_moderate_weights(solved.weights):
-            dtype = np.float64
+        problem = self._problem(n, solved, loss, constraint, device, nothing_free)
         with stage("init"):
-            start = self._starting_point(X, source, solved, constraint, rng, n_threads)
-        self.scale_, self._loss, self._unit = scale, copy.copy(loss), unit
+            start = self._starting_point(X, problem, source, rng, n_threads)
+            more = rng.integers(2**63, size=self.n_init - 1) if self.n_init > 1 else ()
+        self.scale_, self._loss, self._unit = problem.scale, copy.copy(loss), problem.unit
         self._store_fit(source, pairs, rng)
-        factor = 0.0 if nothing_free else unit.power(loss.degree)
         with stage("solve"):
-            problem = MDE(
-                n,
-                self.n_components,
-                solved.edges,
-                loss,
-                constraint,
-                weights=None if solved.weights is None else solved.weights.astype(dtype),
-                deviations=scaled(solved.distances, scale / unit.size, dtype),
-                device=device,
-                n_jobs=self.n_jobs,
-            )
             options = self._solver_options(
                 self._fit_callbacks(
                     X, lambda coordinates: {"embedding_": coordinates.astype(output_dtype(X))}
                 )
             )
-            options["callbacks"] = callbacks_in_units(
-                options["callbacks"],
-                lambda Z: unit.outside(Z.double()),
-                factor,
-                factor / unit.size,
-            )
-            embedding = problem.embed(scaled(start, scale / unit.size, dtype), **options)
-            errors = problem.average_distortion(distortion="squared")
-            squares = problem.average_distortion(distortion=Quadratic())
+            found, self.start_values_ = best_of_starts(problem, start, more, options, self.n_jobs)
+        self.embedding_ = as_output(found.embedding, X)
+        self._keep_row_constraint(constraint, found.embedding)
+        self.disparities_, self._curve = found.disparities, found.curve
+        found.describe(self)
+        self._keep_snapshots(found.snapshots)
 
-        def finished(coordinates):
-            return unit.outside(constraint.finish(coordinates.cpu().double()).numpy())
-
-        embedding, move = finished(embedding), 0.0
-        if pairs.labels is not None and constraint.is_free:
-            packed = pack_components(embedding, pairs.labels, rescale=False)
-            embedding, move = packed, packed - embedding
-        self.embedding_ = as_output(embedding, X)
-        self._keep_row_constraint(constraint, embedding)
-        self.stress_ = 0.0 if nothing_free else stress_ratio(errors, squares)
-        self.distortion_ = problem.value * factor
-        self.residual_norm_ = problem.residual_norm * factor / unit.size
-        self.n_iter_ = problem.result.n_iter
-        self.converged_ = problem.result.converged
-        self.stop_reason_ = problem.result.reason
-        self.history_ = problem.result.history.as_arrays()
-        self.history_["value"] *= factor
-        self.history_["residual_norm"] *= factor / unit.size
-        self._keep_snapshots(
-            problem.result.history.snapshots, lambda X: finished(torch.from_numpy(X)) + move
-        )
+    def _problem(self, n, pairs, loss, constraint, device, nothing_free):
+        """The problem of some pairs, to be solved from starting points."""
+        common = {"constraint": constraint, "nothing_free": nothing_free}
+        sizes = n, self.n_components, pairs
+        if self.monotone is False:
+            return MetricProblem(*sizes, loss=loss, device=device, **common)
+        kind = "ordinal" if self.monotone is True else self.monotone
+        return MonotoneProblem(*sizes, kind=kind, ties=self.ties, **common)
 
     def _extend(self, X):
         random_state = self._random_state()
@@ -423,7 +400,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
                 pairs.edges,
                 self._loss,
                 np.ones(len(pairs.edges), np.float32),
-                pairs.distances * self.scale_,
+                self._targets(pairs.distances),
                 anchors=np.arange(len(old)),
                 values=old.astype(np.float64),
                 rows=self._row_constraint,
@@ -433,12 +410,28 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
             solution = problem.solve(start, old.dtype, **self._solver_options())
         self.embedding_ = self._joined(solution.X[len(old) :])
         self.stress_ = stress_of_pairs(solution.X, problem.edges, problem.deviations)
+        if self._curve is not None:
+            self.disparities_ = self._targets(pairs.distances)
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.converged_, self.stop_reason_ = solution.converged, solution.reason
         self._keep_snapshots(solution.snapshots)
         self._store_fit(source, pairs, rng)
         return problem.count_loose()
+
+    def _chosen_loss(self):
+        if self.monotone is False:
+            return resolve_loss("absolute" if self.loss is None else self.loss)
+        if self.loss is not None and self.loss != "squared":
+            raise ValueError(
+                f"monotone={self.monotone!r} minimises the stress, which is a squared loss; leave "
+                f"loss None or 'squared', got {self.loss!r}."
+            )
+        return resolve_loss("squared")
+
+    def _targets(self, distances):
+        """Original distances in units of the embedding, or their disparities."""
+        return distances * self.scale_ if self._curve is None else self._curve(distances)
 
     def _store_fit(self, source, pairs, rng):
         """Store the pairs and the state that places unseen samples."""
@@ -465,7 +458,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
             self.edges_,
             self.pair_weights_,
             self._loss,
-            self.scale_ * self.distances_,
+            self._targets(self.distances_) if self.disparities_ is None else self.disparities_,
         )
 
     def _check_parameters(self):
@@ -512,35 +505,19 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
             verbose=self.verbose,
         )
 
-    def _units(self, distances, loss, constraint, n):
-        """Factor of the original distances, unit of length of the solver, and its dtype."""
-        size, fixed = root_mean_square(distances), constraint.fixed_coordinates
-        if not size > 0 and (constraint.fixes_unit or not fixed.size):
-            return 1.0, Unit(), np.float32
-        dtype = np.float32 if resolves(distances) else np.float64
-        if constraint.fixes_unit:
-            return constraint.natural_length(n, self.n_components) / size, Unit(), dtype
-        # A change of units is harmless unless the loss or the constraint has a length scale of its
-        # own. A subclass of a loss may have one.
-        degree = loss.degree if loss.kernel_parameters() is not None else None
-        if degree is not None and constraint.is_free:
-            return 1.0, Unit(size), dtype
-        largest = max(size, np.abs(fixed).max(initial=0.0))
-        precise = is_moderate(largest) and not is_far(fixed, size)
-        return 1.0, Unit(), dtype if precise else np.float64
-
-    def _starting_point(self, X, source, pairs, constraint, rng, n_threads):
-        """The starting point in units of the distances, float64."""
-        n, m = source.n_items, self.n_components
-        if not isinstance(self.init, str):
-            start = checked_start(as_host_array(self.init), n, m)
-            if not constraint.fixes_position:
-                frame = Frame.centered(start)
-                start = scaled_to_distances_if_wild(frame.length * frame.inside(start), pairs)
-            else:
-                check_not_wild(start, pairs.distances, constraint.fixed_coordinates)
-            return separate_coincident(start, rng)
-        return named_start(self.init, X, source, pairs, m, rng, n_threads)
+    def _starting_point(self, X, problem, source, rng, n_threads):
+        """The first starting point in units of the distances, float64."""
+        source, pairs = problem.first_guess(source)
+        n, m, constraint = source.n_items, self.n_components, problem.constraint
+        if isinstance(self.init, str):
+            return named_start(self.init, X, source, pairs, m, rng, n_threads)
+        start = checked_start(as_host_array(self.init), n, m)
+        if constraint.fixes_position:
+            check_not_wild(start, pairs.distances, constraint.fixed_coordinates)
+        else:
+            frame = Frame.centered(start)
+            start = scaled_to_distances_if_wild(frame.length * frame.inside(start), pairs)
+        return separate_coincident(start, rng)
 
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples; the coordinates of the training samples do not change.
@@ -612,10 +589,10 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         if own is not None:
             D[own[:, None] == self._landmarks] = np.inf
             twin = np.full(len(own), -1)
-        D *= self.scale_
         if self._parts is not None:
             nearest = self._parts[D.argmin(axis=1)]
             D[self._parts != nearest[:, None]] = np.inf
+        D = self._targets(D)
 
         def coordinates(rows):
             # The units of the fit, because the loss of a pair at distance 0 depends on them.
