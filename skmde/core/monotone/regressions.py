@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincinv
 
 from skmde._linalg.frame import Unit
 from skmde.core.monotone import numba_stress
@@ -32,6 +33,7 @@ from skmde.core.monotone import numba_stress
 Floats = NDArray[np.float64]
 
 ORDINAL, INTERVAL, RATIO = "ordinal", "interval", "ratio"
+_DIMENSION = 6  # of the normal points whose distances are the first guess; 3 to 20 are as good
 
 
 class Regression(ABC):
@@ -194,12 +196,13 @@ class Isotonic(Regression):
 
     @property
     def guess(self) -> Floats:
-        # The mean rank of each level, the same for all functions of the distances that increase.
-        middle = (self.bounds[:-1] + self.bounds[1:]) / 2
-        ranks = np.empty(len(self.order))
-        ranks[self.order] = np.repeat(middle, np.diff(self.bounds))
-        found: Floats = ranks / np.sqrt(np.mean(ranks**2))
-        return found
+        # Quantiles of the distances of normal points, at the mean rank of each level. They are the
+        # same for all functions of the original distances that increase.
+        ranks = (self.bounds[:-1] + self.bounds[1:]) / (2 * len(self.order))
+        quantiles = np.sqrt(gammaincinv(_DIMENSION / 2, ranks))
+        found = np.empty(len(self.order))
+        found[self.order] = np.repeat(quantiles, np.diff(self.bounds))
+        return found / np.sqrt(np.mean(found**2))
 
 
 class Linear(Regression):
