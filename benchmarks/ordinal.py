@@ -24,6 +24,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import _common as common
@@ -31,6 +32,7 @@ import numpy as np
 
 PARTS = ("digits", "matrices", "missing", "starts")
 FAMILIES = ("uniform", "paths", "noisy", "correlation")
+FIGURES = ("seconds", "cpu_seconds", "iterations", "stress")
 WITHIN = 1.001  # ratio of a stress to the best one
 
 
@@ -125,9 +127,7 @@ def part_digits(args: Any) -> dict[str, Any]:
             stress = judged(D, found.embedding_)
             runs[name].append((seconds, cpu, found.n_iter_, stress))
     rows = {
-        name: dict(
-            zip(("seconds", "cpu_seconds", "iterations", "stress"), np.median(r, axis=0).tolist())
-        )
+        name: dict(zip(FIGURES, np.median(r, axis=0).tolist(), strict=True))
         for name, r in runs.items()
     }
     for row in rows.values():
@@ -194,11 +194,16 @@ def part_missing(args: Any) -> dict[str, Any]:
 
 def part_starts(args: Any) -> dict[str, Any]:
     rows = {}
-    for kind, params in (("squared", {"loss": "squared"}), ("ordinal", {"monotone": True})):
+    settings: dict[str, dict[str, Any]] = {
+        "squared": {"loss": "squared"},
+        "ordinal": {"monotone": True},
+    }
+    for kind, params in settings.items():
         first, ten, plain_ten, hits = [], [], [], []
+        many = partial(ours, n_init=args.n_starts, **params)
         cpu = 0.0
         for _, D in small_matrices(args.n_matrices):
-            found, _, spent = timed(lambda D=D: ours(D, n_init=args.n_starts, **params))
+            found, _, spent = timed(partial(many, D))
             cpu += spent
             values = np.sqrt(found.start_values_)
             plain = [

@@ -86,13 +86,11 @@ class StressTerm:
 
         def forces(number: int, start: int, stop: int) -> None:
             own = slice(start, stop)
-            w, pairs = self._weights_of(own), (self._i[own], self._j[own])
-            known = d[own], targets[own], w, value, self._slope[own]
-            numba_stress.add_forces(x, *pairs, *known, G[number].reshape(x.shape))
+            known = self._i[own], self._j[own], d[own], targets[own], self._weights_of(own)
+            g = G[number].reshape(x.shape)
+            numba_stress.add_forces(x, *known, value, self._slope[own], g)
 
-        run_pieces(
-            forces, [(k, *piece) for k, piece in enumerate(self._pieces)], self._n_threads
-        )
+        run_pieces(forces, [(k, *piece) for k, piece in enumerate(self._pieces)], self._n_threads)
         gradient = np.empty(x.size)
         collect(G, 2.0 / squares, 0, x.size, gradient)
         return value, torch.from_numpy(gradient.reshape(x.shape)).to(X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from skmde.core.precision import has_moderate_weights, is_far, is_moderate, reso
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
 from skmde.estimators.mds.solution import Solution
-from skmde.estimators.pairs.base import DistanceSource, Pairs
+from skmde.estimators.pairs.base import Pairs
 from skmde.estimators.pairs.stress import stress_ratio
 from skmde.functions.base import Loss
 from skmde.functions.powers import Quadratic
@@ -51,10 +51,10 @@ class MetricProblem:
     device: Any
     nothing_free: bool = False
     scale: float = 1.0
-    unit: Unit = Unit()
+    unit: Unit = field(default_factory=Unit)
     dtype: Any = np.float32
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         m = self.n_components
         distances, weights = self.pairs.distances, self.pairs.weights
         self.scale, self.unit, self.dtype = _units(
@@ -64,15 +64,15 @@ class MetricProblem:
             self.dtype = np.float64
 
     @property
-    def length(self) -> float:
+    def length(self):
         """Typical length of a starting point."""
         return root_mean_square(self.pairs.distances) or 1.0
 
-    def first_guess(self, source: DistanceSource) -> tuple[DistanceSource, Pairs]:
+    def first_guess(self, source):
         """The source and the pairs from which a start is made."""
         return source, self.pairs
 
-    def solve(self, start: np.ndarray, options: dict[str, Any], n_jobs: int | None) -> Solution:
+    def solve(self, start, options, n_jobs):
         """Solve from a starting point in units of the original distances.
 
         Parameters
@@ -103,10 +103,9 @@ class MetricProblem:
         found = problem.embed(start, **{**options, "callbacks": callbacks})
         errors = problem.average_distortion(distortion="squared")
         squares = problem.average_distortion(distortion=Quadratic())
-        assert problem.result is not None
         result = problem.result
 
-        def finished(coordinates: torch.Tensor) -> np.ndarray:
+        def finished(coordinates):
             return unit.outside(constraint.finish(coordinates.cpu().double()).numpy())
 
         embedding, move = packed(finished(found), pairs.labels, constraint)
@@ -129,9 +128,7 @@ class MetricProblem:
         )
 
 
-def packed(
-    embedding: np.ndarray, labels: np.ndarray | None, constraint: Constraint
-) -> tuple[np.ndarray, Any]:
+def packed(embedding, labels, constraint):
     """The embedding with its connected components side by side, and how far items were moved."""
     if labels is None or not constraint.is_free:
         return embedding, 0.0
@@ -139,9 +136,7 @@ def packed(
     return moved, moved - embedding
 
 
-def _units(
-    distances: np.ndarray, loss: Loss, constraint: Constraint, n: int, m: int
-) -> tuple[float, Unit, Any]:
+def _units(distances, loss, constraint, n, m):
     """Factor of the original distances, unit of length of the solver, and its dtype."""
     size, fixed = root_mean_square(distances), constraint.fixed_coordinates
     if not size > 0 and (constraint.fixes_unit or not fixed.size):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,15 +16,12 @@ from skmde.core.monotone.regressions import (
     INTERVAL,
     ORDINAL,
     RATIO,
-    Curve,
-    Floats,
-    Regression,
     Steps,
     regression,
 )
 from skmde.estimators.mds.metric import packed
 from skmde.estimators.mds.solution import Solution
-from skmde.estimators.pairs.base import DistanceSource, Pairs, listed_edges
+from skmde.estimators.pairs.base import Pairs, listed_edges
 from skmde.estimators.pairs.matrix_distances import MatrixDistances
 from skmde.estimators.pairs.stress import stress_ratio
 
@@ -59,9 +55,9 @@ class MonotoneProblem:
     constraint: Constraint
     nothing_free: bool = False
     scale: float = 1.0  # the curve scales the distances
-    unit: Unit = Unit()
+    unit: Unit = field(default_factory=Unit)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         distances = self.pairs.distances
         low, high = distances.min(), distances.max()
         if self.kind == ORDINAL and self.ties == "primary" and low == high and len(distances) > 1:
@@ -72,15 +68,15 @@ class MonotoneProblem:
             )
             self.ties = "secondary"
 
-    def _regression(self) -> Regression:
+    def _regression(self):
         return regression(self.kind, self.pairs.distances, self.pairs.weights, self.ties)
 
     @property
-    def length(self) -> float:
+    def length(self):
         """Typical length of a starting point."""
         return 1.0
 
-    def first_guess(self, source: DistanceSource) -> tuple[DistanceSource, Pairs]:
+    def first_guess(self, source):
         """A source and pairs with disparities in place of distances, from which a start is made.
 
         They depend on the order of the distances alone if the problem does.
@@ -90,7 +86,7 @@ class MonotoneProblem:
         guess = regression(ORDINAL, self.pairs.distances).guess
         pairs = self.pairs._replace(distances=guess)
         n = self.n_items
-        if len(guess) < min(n * (n - 1) // 2, len(guess) + self.pairs.n_unreachable + 1):
+        if pairs.n_unreachable or pairs.labels is not None:  # the source would use other pairs
             edges = listed_edges(pairs, n)
             both = np.concatenate([edges, edges[:, ::-1]])
             entries = np.tile(guess, 2), (both[:, 0], both[:, 1])
@@ -98,7 +94,7 @@ class MonotoneProblem:
         levels, at = np.unique(self.pairs.distances, return_index=True)
         return _Transformed(source, Steps(levels, levels, guess[at])), pairs
 
-    def solve(self, start: np.ndarray, options: dict[str, Any], n_jobs: int | None) -> Solution:
+    def solve(self, start, options, n_jobs):
         """Solve from a starting point of any size; see :meth:`MetricProblem.solve`."""
         constraint, pairs = self.constraint, self.pairs
         problem = MonotoneMDE(
@@ -113,7 +109,6 @@ class MonotoneProblem:
         if constraint.is_free:
             start = start / (np.sqrt(np.square(start).sum(axis=1).mean()) or 1.0)
         found = problem.embed_from(start, **options)
-        assert problem.result is not None
         result = problem.result
         distances, disparities, curve = problem.fitted(found)
         w = np.ones(1) if pairs.weights is None else pairs.weights.astype(np.float64)
@@ -121,9 +116,8 @@ class MonotoneProblem:
         factor = self._factor(curve, squares / float(w.mean()))
         errors = factor**2 * float((w * (distances - disparities) ** 2).mean())
 
-        def finished(X: np.ndarray) -> np.ndarray:
-            done: np.ndarray = factor * constraint.finish(torch.from_numpy(X)).numpy()
-            return done
+        def finished(X):
+            return factor * constraint.finish(torch.from_numpy(X)).numpy()
 
         embedding, move = packed(finished(found), pairs.labels, constraint)
         if not self.nothing_free:
@@ -146,16 +140,15 @@ class MonotoneProblem:
             curve=curve.scaled(factor),
         )
 
-    def _factor(self, curve: Curve, mean_square: float) -> float:
+    def _factor(self, curve, mean_square):
         """Factor from the solver's unit, which is arbitrary, to that of the embedding."""
         if not self.constraint.is_free or not mean_square > 0:
             return 1.0
         if self.kind == RATIO:
-            slope = float(getattr(curve, "slope", 0.0))
-            return 1.0 / slope if slope > 0 else 0.0
+            return 1.0 / curve.slope if curve.slope > 0 else 0.0
         return float(1.0 / np.sqrt(mean_square))
 
-    def _warn_if_degenerate(self, d: Floats, disparities: Floats) -> None:
+    def _warn_if_degenerate(self, d, disparities):
         if self.kind == RATIO:
             return
         delta = self.pairs.distances
@@ -183,11 +176,11 @@ class _Transformed:
 
     is_euclidean = False
 
-    def __init__(self, source: DistanceSource, curve: Curve) -> None:
+    def __init__(self, source, curve):
         self._source, self._curve = source, curve
         self.n_items = source.n_items
 
-    def from_items(self, items: np.ndarray) -> np.ndarray:
+    def from_items(self, items):
         D = self._curve(self._source.from_items(items))
         D[np.arange(len(items)), items] = 0.0
         return D

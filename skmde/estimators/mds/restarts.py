@@ -16,7 +16,6 @@ import os
 import threading
 import warnings
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -25,15 +24,12 @@ from joblib import Parallel, delayed, effective_n_jobs
 from skmde._linalg.reductions import column_means, gram
 from skmde._utils.workers import end_with
 from skmde.constraints import Centered
-from skmde.estimators.mds.solution import Solution
 
 _COARSE = 100  # most iterations in more dimensions
 _MORE = 1, 2  # dimensions more than the embedding has, in turn
 
 
-def best_of_starts(
-    problem: Any, start: np.ndarray, seeds: Any, options: dict[str, Any], n_jobs: int | None
-) -> tuple[Solution, np.ndarray]:
+def best_of_starts(problem, start, seeds, options, n_jobs):
     """Solve a problem from several starting points.
 
     Parameters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ class Solution:
     disparities: np.ndarray | None = None
     curve: Curve | None = None
 
-    def describe(self, estimator: Any) -> None:
+    def describe(self, estimator):
         """Set the fitted attributes that describe the solve."""
         estimator.stress_, estimator.distortion_ = self.stress, self.distortion
         estimator.residual_norm_, estimator.n_iter_ = self.residual_norm, self.n_iter
