@@ -32,6 +32,8 @@ CONFIGURATIONS = [
     PreserveDistances(loss="squared", constraint="standardized"),
     PreserveDistances(metric="precomputed"),
     PreserveDistances(metric="graph"),
+    PreserveDistances(monotone=True),
+    PreserveDistances(monotone="interval", ties="secondary", n_init=2),
     PreserveDistances(n_neighbors=4, init="random"),
     PreserveDistances(n_components=1, init="pca", metric="manhattan", max_pairs=50),
     QuadraticMDE(),
