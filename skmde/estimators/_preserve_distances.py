@@ -33,7 +33,7 @@ from skmde.estimators.base.typing import (
 )
 from skmde.estimators.judging.problem import SolvedProblem
 from skmde.estimators.mds.metric import MetricProblem
-from skmde.estimators.mds.monotone import KINDS, MonotoneProblem
+from skmde.estimators.mds.monotone import KINDS, MonotoneProblem, warn_if_similarities
 from skmde.estimators.mds.restarts import best_of_starts
 from skmde.estimators.mds.unseen import UnseenByDistancesMixin
 from skmde.estimators.pairs.distances import distance_source
@@ -381,7 +381,9 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
             X, source = self._original_distances(X, rng, device)
             n = source.n_items
             self._check_size(n, constraint)
-            check_memory_of_pairs(n, self.max_pairs)
+            check_memory_of_pairs(n, self.max_pairs, sorted_pairs=bool(self.monotone))
+            if self.monotone and self._metric_is("precomputed"):
+                warn_if_similarities(X)
             pairs = selected_pairs(source, pair_weights, self.max_pairs, rng)
             fixed = constraint.fixed_items
             pairs = self._without_held_out(pairs, n, fixed)
@@ -412,9 +414,9 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         """The problem of some pairs, to be solved from starting points."""
         common = {"constraint": constraint, "nothing_free": nothing_free}
         sizes = n, self.n_components, pairs
-        if self.monotone is False:
+        if not self.monotone:
             return MetricProblem(*sizes, loss=loss, device=device, **common)
-        kind = "ordinal" if self.monotone is True else self.monotone
+        kind = self.monotone if isinstance(self.monotone, str) else "ordinal"
         return MonotoneProblem(*sizes, kind=kind, ties=self.ties, **common)
 
     def _extend(self, X):
@@ -454,14 +456,15 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         return problem.count_loose()
 
     def _chosen_loss(self):
-        if self.monotone is False:
+        if not self.monotone:
             return resolve_loss("absolute" if self.loss is None else self.loss)
-        if self.loss is not None and self.loss != "squared":
+        squared = resolve_loss("squared")
+        if self.loss is not None and type(resolve_loss(self.loss)) is not type(squared):
             raise ValueError(
                 f"monotone={self.monotone!r} minimises the stress, which is a squared loss; leave "
                 f"loss None or 'squared', got {self.loss!r}."
             )
-        return resolve_loss("squared")
+        return squared
 
     def _store_fit(self, source, pairs, rng):
         """Store the pairs and the state that places unseen samples."""

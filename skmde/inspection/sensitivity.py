@@ -130,6 +130,11 @@ def feature_sensitivity(estimator, X, items=None):
 
 
 def _check_differentiable(estimator):
+    if getattr(estimator, "disparities_", None) is not None:
+        raise ValueError(
+            f"monotone={estimator.monotone!r}: places depend on the order of distances, which has "
+            "no derivative by the features; fit with monotone=False."
+        )
     if not isinstance(estimator, PreserveDistances):
         raise ValueError(
             f"The places of {type(estimator).__name__} have no useful derivative by features; use "

@@ -171,6 +171,20 @@ class MonotoneProblem:
             )
 
 
+def warn_if_similarities(X):
+    """Warn if a matrix of distances has its largest entries on the diagonal."""
+    if sp.issparse(X) or len(X) < 3:
+        return
+    own = np.diagonal(X)
+    others = X[~np.eye(len(X), dtype=bool)]
+    if own.min() > others.max(where=np.isfinite(others), initial=0.0):
+        warn(
+            f"The diagonal of X, from {own.min():.6g} on, is larger than all other entries, as in "
+            "similarities. Their order is the reverse of that of distances: use the "
+            "largest similarity minus X."
+        )
+
+
 class _Transformed:
     """A source of distances under a function; only what a starting point needs."""
 

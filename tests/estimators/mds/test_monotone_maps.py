@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from scipy.stats import rankdata, spearmanr
 from sklearn.isotonic import IsotonicRegression
 
-from skmde import Anchored, PreserveDistances
+from skmde import Anchored, PreserveDistances, SquaredLoss
 from skmde.plotting import ShepardDisplay
 
 RNG = np.random.default_rng(0)
@@ -166,9 +166,9 @@ def test_equal_distances_and_similarities_warn():
     with pytest.warns(UserWarning, match="All 28 pairs have the same distance, 1, so there is no"):
         found = PreserveDistances(metric="precomputed", monotone=True, random_state=0).fit(equal)
     assert 0 < found.stress_ < 0.5
-    with pytest.warns(UserWarning, match="not similarities"):
-        fit_of = PreserveDistances(metric="precomputed", monotone="interval", random_state=0)
-        fit_of.fit(np.exp(-3 * squareform(pdist(X[:, :1]))))
+    with pytest.warns(UserWarning, match="The diagonal of X, from 1 on, is larger than all other"):
+        PreserveDistances(metric="precomputed", monotone=True, random_state=0).fit(np.exp(-D))
+    assert fit(D + np.eye(40)).stress_ == fit().stress_  # the diagonal does not count
     with pytest.raises(ValueError, match="Are these similarities"):
         fit(-D)
     with pytest.raises(ValueError, match="NaN"):
@@ -185,8 +185,8 @@ def test_equal_rows_and_two_or_three_rows_are_finite():
 
 
 def test_a_loss_other_than_the_squared_one_is_refused():
-    assert fit(loss="squared").stress_ == fit().stress_
-    with pytest.raises(ValueError, match="monotone=True minimises the stress.*got 'absolute'"):
+    assert fit(loss="squared").stress_ == fit(loss=SquaredLoss()).stress_ == fit().stress_
+    with pytest.raises(ValueError, match=r"monotone=True minimises .* got 'absolute'"):
         fit(loss="absolute")
     with pytest.raises(TypeError, match="use monotone"):
         PreserveDistances(metric_mds=False)
