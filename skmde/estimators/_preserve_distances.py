@@ -449,6 +449,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         if self._curve is not None:
             self.disparities_ = self._targets(pairs.distances)
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
+        self.start_values_ = np.array([solution.value])
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.converged_, self.stop_reason_ = solution.converged, solution.reason
         self._keep_snapshots(solution.snapshots)
