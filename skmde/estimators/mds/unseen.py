@@ -8,7 +8,7 @@ import numpy as np
 
 from skmde._utils.device import cpu_by_default
 from skmde._utils.rows import blocks_of_rows, rows_of
-from skmde._utils.sklearn_compat import check_is_fitted
+from skmde._utils.sklearn_compat import TransformerMixin, check_is_fitted
 from skmde._utils.threads import count_threads
 from skmde.core.placement.by_distances import place_by_distances
 from skmde.estimators.base.input import as_output
@@ -19,7 +19,7 @@ from skmde.preprocessing.neighbors.known_rows import with_twins
 _ROWS_AT_ONCE = 1000  # that are placed as if they were unseen
 
 
-class UnseenByDistancesMixin:
+class UnseenByDistancesMixin(TransformerMixin):  # so that set_output applies to transform
     """The methods ``transform`` and ``score``; not for direct use.
 
     An estimator has a source of distances to its landmarks, a loss and its unit, and a scale of the
