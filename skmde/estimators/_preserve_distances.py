@@ -9,19 +9,13 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from skmde._linalg.frame import Frame, Unit
-from skmde._linalg.scaling import root_mean_square, scaled
-from skmde._utils.device import cpu_by_default, resolve_device
-from skmde._utils.rows import blocks_of_rows, rows_of
+from skmde._linalg.frame import Frame
+from skmde._utils.device import resolve_device
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
 from skmde._utils.validation import as_host_array
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
-from skmde.core.placement.by_distances import place_by_distances
-from skmde.core.precision import has_moderate_weights, is_far, is_moderate, resolves
-from skmde.core.problem import MDE
-from skmde.core.solvers.result import callbacks_in_units
 from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_output, output_dtype
@@ -38,9 +32,13 @@ from skmde.estimators.base.typing import (
     RandomState,
 )
 from skmde.estimators.judging.problem import SolvedProblem
+from skmde.estimators.mds.metric import MetricProblem
+from skmde.estimators.mds.monotone import KINDS, MonotoneProblem, warn_if_similarities
+from skmde.estimators.mds.restarts import best_of_starts
+from skmde.estimators.mds.unseen import UnseenByDistancesMixin
 from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.pair_weights import check_memory_of_pairs, selected_pairs
-from skmde.estimators.pairs.stress import stress_of_pairs, stress_ratio, sums_of_squares
+from skmde.estimators.pairs.stress import stress_of_pairs
 from skmde.estimators.samples.anchors import pairs_of_free_items
 from skmde.estimators.starts.distances import (
     named_start,
@@ -50,18 +48,14 @@ from skmde.estimators.starts.distances import (
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
 from skmde.functions.adapters import LossOfDistance
 from skmde.functions.base import Loss
-from skmde.functions.powers import Quadratic
 from skmde.functions.registry import NAMED_LOSSES, resolve_loss
-from skmde.preprocessing.graphs.components import pack_components
-from skmde.preprocessing.neighbors.known_rows import with_twins
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 from skmde.preprocessing.pairs.sampling import all_edges
 
-_ROWS_AT_ONCE = 1000  # that are placed as if they were unseen
 _MAX_LANDMARKS = 1000  # largest number of training samples that place an unseen one
 
 
-class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
+class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin, SnapshotsMixin):
     r"""Minimum-distortion embedding that preserves original distances.
 
     Each pair of samples has an original distance :math:`\delta_{ij}`: its distance under a metric,
@@ -78,9 +72,19 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
     ----------
     n_components : int, default=2
         Dimension of the embedding.
-    loss : str, Loss or callable, default="absolute"
+    loss : str, Loss or callable, default=None
         Loss of a pair: a name, an object such as ``HuberLoss(0.5)``, or a function that takes two
-        torch tensors, the original and the embedding distances. See :mod:`skmde.losses`.
+        torch tensors, the original and the embedding distances. See :mod:`skmde.losses`. None means
+        "absolute", and "squared" with `monotone`, which admits no other.
+    monotone : bool or {"ordinal", "interval", "ratio"}, default=False
+        Which function of the original distances the embedding keeps. False: the distances
+        themselves. True or "ordinal": any function that does not decrease, so that their order
+        alone counts (non-metric MDS). "interval": a + b times the distance, at least 0, with
+        b >= 0. "ratio": b times the distance. The function is chosen along with the embedding, such
+        that the normalised stress is least; its values are ``disparities_``.
+    ties : {"primary", "secondary"}, default="primary"
+        Under "ordinal", whether pairs of equal original distance may have different disparities
+        ("primary") or not ("secondary").
     metric : str or callable, default="euclidean"
         Any metric that scikit-learn or pynndescent names, or a function of two rows.
         "precomputed": X is a matrix of distances (n_samples, n_samples). In a sparse matrix every
@@ -113,7 +117,13 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         principal components of X. "random": normally distributed coordinates. An array has shape
         (n_samples, n_components) and the units of the distances. If the constraint gives the
         coordinates of some samples, every starting point is rotated, reflected and shifted so that
-        these samples are nearest to their coordinates.
+        these samples are nearest to their coordinates. If the order of distances alone counts,
+        "classical" is computed from it.
+    n_init : int, default=1
+        Number of starts; the one that ends at the least value is kept. The first one is `init`. The
+        others are random: each is solved in one or two dimensions more, where there are fewer local
+        minima, and projected. Without callbacks and progress bars, `n_jobs` joblib workers share
+        the starts. The result does not depend on their number.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-5
@@ -132,9 +142,10 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         the same data on one machine are identical to the last bit, for any number of threads.
     n_jobs : int, default=None
         Maximum number of threads. None means torch's number. For shortest paths by Dijkstra's
-        algorithm, it is the number of joblib workers.
+        algorithm, and for several starts, it is the number of joblib workers.
     device : None, str or torch.device, default=None
-        Device of the solver. None is the CPU; "auto" uses a GPU if there is one.
+        Device of the solver. None is the CPU; "auto" uses a GPU if there is one. With `monotone`,
+        the CPU solves the problem in any case.
     callbacks : list of callable, default=None
         Functions called after every iteration with a state that has the attributes `iteration`,
         `X`, `value` and `residual_norm`, in units of the embedding. The solver stops if one of them
@@ -149,15 +160,22 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The embedding, in the float dtype of X, in units of the distances times ``scale_``.
+        The embedding, in the float dtype of X, in units of the distances times ``scale_``. Under
+        "ordinal" and "interval", the root mean square of the pairs' distances is 1, unless the
+        constraint determines the scale; under "ratio" the unit is that of the distances.
     stress_ : float
         Normalised stress, Kruskal's stress-1: :math:`\sqrt{\sum w (d - \delta)^2 / \sum w d^2}`,
         with original distances :math:`\delta` multiplied by ``scale_``. 0 is a perfect fit; the
         value does not depend on units. Without weights it is equal to the stress of
-        ``sklearn.manifold.MDS(normalized_stress=True)``.
+        ``sklearn.manifold.MDS(normalized_stress=True)``. With `monotone`, the disparities take the
+        place of the distances, as in scikit-learn's non-metric MDS.
+    disparities_ : ndarray of shape (n_pairs,) or None
+        With `monotone`, the values of the fitted function of ``distances_``, in units of the
+        embedding. Otherwise None.
     distortion_ : float
-        Average distortion, that is, the mean loss. Pairs of two anchored samples do not count here
-        or in any other attribute, since no embedding can change them.
+        Average distortion, that is, the mean loss; with `monotone`, of the disparities. Pairs of
+        two anchored samples do not count here or in any other attribute, since no embedding can
+        change them.
     distances_ : ndarray of shape (n_pairs,)
         Original distances of the pairs, in units of the metric or graph.
     edges_ : ndarray of shape (n_pairs, 2)
@@ -169,8 +187,10 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         where it gives them the root mean square of the distances in a standardized embedding.
     n_unreachable_ : int
         Number of pairs left out because no path joins them or no distance was given.
+    start_values_ : ndarray of shape (n_init,)
+        What each start reached: the average distortion or, with `monotone`, the squared stress.
     residual_norm_ : float
-        Frobenius norm of the projected gradient.
+        Frobenius norm of the projected gradient of that value.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -179,8 +199,8 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         What stopped the solver, as a sentence: `tol`, `max_iter`, a callback, or that the
         distortion no longer decreases.
     history_ : dict of ndarray
-        ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration.
-        The first entry is the starting point.
+        ``"value"``, ``"residual_norm"``, ``"step_size"`` and ``"seconds"`` of every iteration of
+        the start that was kept. The first entry is the starting point.
     snapshots_ : ndarray of shape (n_snapshots, n_samples, n_components) or None
         The starting point, the embedding after every `snapshot_every` iterations and, last,
         ``embedding_``, in the same units. None without `snapshot_every`, and after `compact`.
@@ -203,6 +223,11 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
     distances are very steep, or if the unit of a loss, of given coordinates or of weights needs it.
     It is then solved in float64, which takes about twice as long.
 
+    With `monotone`, the disparities are the projection of the embedding distances onto a convex
+    cone, so the squared stress is a differentiable function of the embedding alone. The same solver
+    minimises it, in float64; nothing alternates. A new distance between two known ones has the mean
+    of their disparities under "ordinal", and one beyond them that of the outermost.
+
     Under a loss of the relative error, such as "kamada_kawai" or "fractional", near duplicates are
     held together so stiffly that they would stall the solver. Each such group then moves as one
     item, and the offsets of its samples have a unit of their own. Norms of gradients are with
@@ -213,6 +238,9 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
     A. Agrawal, A. Ali, S. Boyd, *Minimum-Distortion Embedding*, 2021: sections 4.2 (functions
     involving original distances), 4.3.2 (graph distance), 6.1 (projected quasi-Newton algorithm)
     and 2.4.2 (incremental embedding).
+
+    J. B. Kruskal, "Nonmetric multidimensional scaling: a numerical method", *Psychometrika* 29,
+    1964.
 
     Examples
     --------
@@ -233,7 +261,9 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "loss": [StrOptions(set(NAMED_LOSSES)), Loss, callable],
+        "loss": [StrOptions(set(NAMED_LOSSES)), Loss, callable, None],
+        "monotone": ["boolean", StrOptions(KINDS)],
+        "ties": [StrOptions({"primary", "secondary"})],
         "metric": [str, callable],
         "metric_params": [dict, None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
@@ -242,6 +272,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
         "constraint": [StrOptions({"centered", "standardized"}), Constraint, type, None],
         "init": [StrOptions({"classical", "pca", "random"}), "array-like", torch.Tensor],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "memory_size": [Interval(Integral, 1, None, closed="left")],
@@ -258,7 +289,9 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         self,
         n_components: int = 2,
         *,
-        loss: LossLike = "absolute",
+        loss: LossLike | None = None,
+        monotone: bool | str = False,
+        ties: str = "primary",
         metric: Metric = "euclidean",
         metric_params: Parameters | None = None,
         n_neighbors: int | None = None,
@@ -267,6 +300,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         neighbors_algorithm: str = "auto",
         constraint: str | Constraint | None = None,
         init: Data = "classical",
+        n_init: int = 1,
         max_iter: int = 300,
         tol: float = 1e-5,
         memory_size: int = 10,
@@ -279,6 +313,8 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
     ) -> None:
         self.n_components = n_components
         self.loss = loss
+        self.monotone = monotone
+        self.ties = ties
         self.metric = metric
         self.metric_params = metric_params
         self.n_neighbors = n_neighbors
@@ -287,6 +323,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         self.neighbors_algorithm = neighbors_algorithm
         self.constraint = constraint
         self.init = init
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.memory_size = memory_size
@@ -326,6 +363,9 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         UserWarning
             If distances, lengths or weights are not symmetric. The average of both directions is
             used.
+        UserWarning
+            If all distances are equal, so that they have no order, or if an ordinal map is
+            degenerate: many pairs coincide although their distances differ.
         ConvergenceWarning
             If the solver found no finite solution, or if it ended at `max_iter` while the
             average distortion still decreased noticeably.
@@ -339,14 +379,16 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
         device = resolve_device(self.device)
         n_threads = count_threads(self.n_jobs)
-        loss = resolve_loss(self.loss)
+        loss = self._chosen_loss()
         constraint = resolve_constraint(self.constraint)
         self._check_parameters()
         with stage("distances"):
             X, source = self._original_distances(X, rng, device)
             n = source.n_items
             self._check_size(n, constraint)
-            check_memory_of_pairs(n, self.max_pairs)
+            check_memory_of_pairs(n, self.max_pairs, sorted_pairs=bool(self.monotone))
+            if self.monotone and self._metric_is("precomputed"):
+                warn_if_similarities(X)
             pairs = selected_pairs(source, pair_weights, self.max_pairs, rng)
             fixed = constraint.fixed_items
             pairs = self._without_held_out(pairs, n, fixed)
@@ -354,65 +396,42 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
             # A problem needs a pair. If all items are fixed, its pairs do not count.
             nothing_free = not len(solved.distances)
             pairs, solved = solved, pairs if nothing_free else solved
-        scale, unit, dtype = self._units(solved.distances, loss, constraint, n)
-        warn_if_too_long(solved.distances, constraint, self.n_components)
-        if not has_moderate_weights(solved.weights):
-            dtype = np.float64
+        problem = self._problem(n, solved, loss, constraint, device, nothing_free)
+        if not self.monotone:
+            warn_if_too_long(solved.distances, constraint, self.n_components)
         with stage("init"):
-            start = self._starting_point(X, source, solved, constraint, rng, n_threads)
-        self.scale_, self._loss, self._unit = scale, copy.copy(loss), unit
+            start = self._starting_point(X, problem, source, rng, n_threads)
+            more = rng.integers(2**63, size=self.n_init - 1) if self.n_init > 1 else ()
+        self.scale_, self._loss, self._unit = problem.scale, copy.copy(loss), problem.unit
         if constraint.has_own_distance:
             self._loss = LossOfDistance(self._loss, copy.deepcopy(constraint).own_distance)
         self._store_fit(source, pairs, rng)
-        factor = 0.0 if nothing_free else unit.power(loss.degree)
         with stage("solve"):
-            problem = MDE(
-                n,
-                self.n_components,
-                solved.edges,
-                loss,
-                constraint,
-                weights=None if solved.weights is None else solved.weights.astype(dtype),
-                deviations=scaled(solved.distances, scale / unit.size, dtype),
-                device=device,
-                n_jobs=self.n_jobs,
-            )
             options = self._solver_options(
                 self._fit_callbacks(
                     X, lambda coordinates: {"embedding_": coordinates.astype(output_dtype(X))}
                 )
             )
-            options["callbacks"] = callbacks_in_units(
-                options["callbacks"],
-                lambda Z: unit.outside(Z.double()),
-                factor,
-                factor / unit.size,
+            found, self.start_values_ = best_of_starts(problem, start, more, options, self.n_jobs)
+        self.embedding_ = as_output(found.embedding, X)
+        self._keep_row_constraint(constraint, found.embedding)
+        self.disparities_, self._curve = found.disparities, found.curve
+        found.describe(self)
+        self._keep_snapshots(found.snapshots)
+
+    def _problem(self, n, pairs, loss, constraint, device, nothing_free):
+        """The problem of some pairs, to be solved from starting points."""
+        common = {"constraint": constraint, "nothing_free": nothing_free}
+        sizes = n, self.n_components, pairs
+        if not self.monotone:
+            return MetricProblem(*sizes, loss=loss, device=device, **common)
+        if constraint.has_own_distance:
+            raise ValueError(
+                f"monotone={self.monotone!r} compares Euclidean distances, but {constraint!r} has "
+                "distances of its own; use monotone=False, or a sphere with great_circle=False."
             )
-            embedding = problem.embed(scaled(start, scale / unit.size, dtype), **options)
-            errors = problem.average_distortion(distortion="squared")
-            squares = problem.average_distortion(distortion=Quadratic())
-
-        def finished(coordinates):
-            return unit.outside(constraint.finish(coordinates.cpu().double()).numpy())
-
-        embedding, move = finished(embedding), 0.0
-        if pairs.labels is not None and constraint.is_free:
-            packed = pack_components(embedding, pairs.labels, rescale=False)
-            embedding, move = packed, packed - embedding
-        self.embedding_ = as_output(embedding, X)
-        self._keep_row_constraint(constraint, embedding)
-        self.stress_ = 0.0 if nothing_free else stress_ratio(errors, squares)
-        self.distortion_ = problem.value * factor
-        self.residual_norm_ = problem.residual_norm * factor / unit.size
-        self.n_iter_ = problem.result.n_iter
-        self.converged_ = problem.result.converged
-        self.stop_reason_ = problem.result.reason
-        self.history_ = problem.result.history.as_arrays()
-        self.history_["value"] *= factor
-        self.history_["residual_norm"] *= factor / unit.size
-        self._keep_snapshots(
-            problem.result.history.snapshots, lambda X: finished(torch.from_numpy(X)) + move
-        )
+        kind = self.monotone if isinstance(self.monotone, str) else "ordinal"
+        return MonotoneProblem(*sizes, kind=kind, ties=self.ties, **common)
 
     def _extend(self, X):
         random_state = self._random_state()
@@ -431,7 +450,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
                 pairs.edges,
                 self._loss,
                 np.ones(len(pairs.edges), np.float32),
-                pairs.distances * self.scale_,
+                self._targets(pairs.distances),
                 anchors=np.arange(len(old)),
                 values=old.astype(np.float64),
                 rows=self._row_constraint,
@@ -442,12 +461,26 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
         self.embedding_ = self._joined(solution.X[len(old) :])
         pairs_and_known = problem.edges, problem.deviations
         self.stress_ = stress_of_pairs(solution.X, *pairs_and_known, self._own_distance())
+        if self._curve is not None:
+            self.disparities_ = self._targets(pairs.distances)
         self.distortion_, self.residual_norm_ = solution.value, solution.residual_norm
+        self.start_values_ = np.array([solution.value])
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.converged_, self.stop_reason_ = solution.converged, solution.reason
         self._keep_snapshots(solution.snapshots)
         self._store_fit(source, pairs, rng)
         return problem.count_loose()
+
+    def _chosen_loss(self):
+        if not self.monotone:
+            return resolve_loss("absolute" if self.loss is None else self.loss)
+        squared = resolve_loss("squared")
+        if self.loss is not None and type(resolve_loss(self.loss)) is not type(squared):
+            raise ValueError(
+                f"monotone={self.monotone!r} minimises the stress, which is a squared loss; leave "
+                f"loss None or 'squared', got {self.loss!r}."
+            )
+        return squared
 
     def _store_fit(self, source, pairs, rng):
         """Store the pairs and the state that places unseen samples."""
@@ -474,7 +507,7 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
             self.edges_,
             self.pair_weights_,
             self._loss,
-            self.scale_ * self.distances_,
+            self._targets(self.distances_) if self.disparities_ is None else self.disparities_,
         )
 
     def _check_parameters(self):
@@ -521,155 +554,16 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
             verbose=self.verbose,
         )
 
-    def _units(self, distances, loss, constraint, n):
-        """Factor of the original distances, unit of length of the solver, and its dtype."""
-        size, fixed = root_mean_square(distances), constraint.fixed_coordinates
-        if not size > 0 and (constraint.fixes_unit or not fixed.size):
-            return 1.0, Unit(), np.float32
-        precise = constraint.has_own_distance or not resolves(distances)
-        dtype = np.float64 if precise else np.float32
-        if constraint.fixes_unit:
-            return constraint.natural_length(n, self.n_components) / size, Unit(), dtype
-        # A change of units is harmless unless the loss or the constraint has a length scale of its
-        # own. A subclass of a loss may have one.
-        degree = loss.degree if loss.kernel_parameters() is not None else None
-        if degree is not None and constraint.is_free:
-            return 1.0, Unit(size), dtype
-        largest = max(size, np.abs(fixed).max(initial=0.0))
-        precise = is_moderate(largest) and not is_far(fixed, size)
-        return 1.0, Unit(), dtype if precise else np.float64
-
-    def _starting_point(self, X, source, pairs, constraint, rng, n_threads):
-        """The starting point in units of the distances, float64."""
-        n, m = source.n_items, self.n_components
-        if not isinstance(self.init, str):
-            start = checked_start(as_host_array(self.init), n, m)
-            if not constraint.fixes_position:
-                frame = Frame.centered(start)
-                start = scaled_to_distances_if_wild(frame.length * frame.inside(start), pairs)
-            else:
-                check_not_wild(start, pairs.distances, constraint.fixed_coordinates)
-            return separate_coincident(start, rng)
-        return named_start(self.init, X, source, pairs, m, rng, n_threads)
-
-    def transform(self, X: Data) -> np.ndarray:
-        """Place unseen samples; the coordinates of the training samples do not change.
-
-        The coordinates of a sample minimise the average loss of its distances to the landmarks, at
-        most 1000 training samples that `fit` chose. Unseen samples do not influence each other, so
-        the result for a row does not depend on the rest of X. A sample that equals a training
-        sample, or is given at distance 0 from one, gets the coordinates of that sample. A sample
-        without any distance is placed at the centre. If `pair_weights` splits the training samples
-        into parts without a pair between them, only the part of the nearest landmark is used.
-
-        If the constraint acts on rows one by one, as a sphere or a box does, the samples are placed
-        within it; other constraints are ignored here.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_new, n_features)
-            Samples; for ``metric="precomputed"`` and ``"graph"``, their distances to the training
-            samples, of shape (n_new, n_samples), infinite or not stored where there is none. For
-            "graph", the lengths of edges to some training samples are enough: shortest paths are
-            completed through the graph.
-
-        Returns
-        -------
-        embedding : ndarray of shape (n_new, n_components)
-            Coordinates, in the float dtype of X.
-
-        Raises
-        ------
-        NotFittedError
-            If `fit` was not called.
-        ValueError
-            If X does not match the training data.
-
-        Warns
-        -----
-        UserWarning
-            If a constraint of your own cannot be held by unseen rows; see
-            :attr:`Constraint.acts_on_rows`.
-
-        References
-        ----------
-        Monograph, section 2.4.2 (incremental embedding).
-        """
-        check_is_fitted(self)
-        with cpu_by_default():
-            X = self._checked_unseen(X)
-            return as_output(self._coordinates(X), X)
-
-    def _coordinates(self, X):
-        project = self._row_projection()
-        return np.concatenate([self._place(part, project)[0] for part in self._blocks(X)])
-
-    def _blocks(self, X):
-        return blocks_of_rows(X, len(self._landmarks))
-
-    def _leave_one_out(self, X, items):
-        """Where each of some samples would be placed, were it an unseen one."""
-        project = self._row_projection()
-        parts = np.array_split(items, max(1, len(items) // _ROWS_AT_ONCE))
-        return np.concatenate([self._place(rows_of(X, own), project, own)[0] for own in parts])
-
-    def _place(self, X, project, own=None):
-        """Coordinates of unseen samples, float64, and their scaled distances to the landmarks.
-
-        With `own`, the samples are fitted ones, which are placed as if they were not.
-        """
-        D, twin = self._distance_source.of_unseen(X)
-        if own is not None:
-            D[own[:, None] == self._landmarks] = np.inf
-            twin = np.full(len(own), -1)
-        D *= self.scale_
-        if self._parts is not None:
-            nearest = self._parts[D.argmin(axis=1)]
-            D[self._parts != nearest[:, None]] = np.inf
-
-        def coordinates(rows):
-            # The units of the fit, because the loss of a pair at distance 0 depends on them.
-            unit = self._unit
-            landmarks = unit.inside(self.embedding_[self._landmarks].astype(np.float64))
-            deviations, n_threads = unit.inside(D[rows]), count_threads(self.n_jobs)
-            options = {"n_threads": n_threads}
-            if project is not None:
-                options["project"] = lambda Z: unit.inside(project(unit.outside(Z)))
-            return unit.outside(place_by_distances(landmarks, deviations, self._loss, **options))
-
-        return with_twins(coordinates, twin, self.embedding_), D
-
-    def score(self, X: Data, y: Any = None) -> float:
-        """Minus the normalised stress of unseen samples; 0 is best.
-
-        The samples are placed by `transform`. Their distances to the landmarks in the embedding are
-        compared with the original distances. The score has no units and does not depend on the
-        loss, so a grid search can use it to compare losses, dimensions and constraints.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_new, n_features)
-            As for `transform`.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        score : float
-            At most 0.
-        """
-        check_is_fitted(self)
-        with cpu_by_default():
-            X = self._checked_unseen(X)
-            landmarks = self.embedding_[self._landmarks].astype(np.float64)
-            project = self._row_projection()
-            placed = (self._place(part, project) for part in self._blocks(X))
-            own = self._own_distance()
-            sums = [sums_of_squares(coordinates, landmarks, D, own) for coordinates, D in placed]
-        errors, squares, n_pairs = np.sum(sums, axis=0)
-        if not n_pairs:
-            raise ValueError(
-                "X has no distance to the training samples that place unseen samples; give rows "
-                "with such distances."
-            )
-        return -stress_ratio(errors, squares)
+    def _starting_point(self, X, problem, source, rng, n_threads):
+        """The first starting point in units of the distances, float64."""
+        source, pairs = problem.first_guess(source)
+        n, m, constraint = source.n_items, self.n_components, problem.constraint
+        if isinstance(self.init, str):
+            return named_start(self.init, X, source, pairs, m, rng, n_threads)
+        start = checked_start(as_host_array(self.init), n, m)
+        if constraint.fixes_position:
+            check_not_wild(start, pairs.distances, constraint.fixed_coordinates)
+        else:
+            frame = Frame.centered(start)
+            start = scaled_to_distances_if_wild(frame.length * frame.inside(start), pairs)
+        return separate_coincident(start, rng)

@@ -161,6 +161,11 @@ def _is_linear(estimator):
 
 
 def _check_differentiable(estimator):
+    if getattr(estimator, "disparities_", None) is not None:
+        raise ValueError(
+            f"monotone={estimator.monotone!r}: places depend on the order of distances, which has "
+            "no derivative by the features; fit with monotone=False."
+        )
     if not isinstance(estimator, PreserveDistances):
         name = type(estimator).__name__
         if isinstance(estimator, QuadraticMDE):

@@ -107,7 +107,9 @@ class ShepardDisplay:
             return cls.from_embedding(X, embedding, **_with_metric(options, estimator))
         distances = fitted_attribute(estimator, "distances_", "Pass X, the data.")
         edges = fitted_attribute(estimator, "edges_", "Pass X, the data.")
-        scale = getattr(estimator, "scale_", None)
+        # A fitted function takes the place of the scale.
+        monotone = getattr(estimator, "disparities_", None) is not None
+        scale = None if monotone else getattr(estimator, "scale_", None)
         return cls.from_distances(
             distances, _lengths(embedding, edges), **{"scale": scale, **options}
         )

@@ -27,7 +27,8 @@ class FitCallbacksMixin(CallbackSupportMixin):
         """
         if not has_callbacks(self):
             return []
-        fit = self._init_callback_context(max_subtasks=getattr(self, "max_iter", 0))
+        most = getattr(self, "max_iter", 0) * getattr(self, "n_init", 1)
+        fit = self._init_callback_context(max_subtasks=most)
         fit.call_on_fit_task_begin(estimator=self, X=X)
 
         def iteration(state):

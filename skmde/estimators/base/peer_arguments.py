@@ -23,6 +23,7 @@ _OURS = {
     "max_distance": ("max_path_length",),
     "max_distances": ("max_pairs",),
     "metric_kwds": ("metric_params",),
+    "metric_mds": ("monotone",),
     "min_dist": ("repulsive_weight", "attractive_penalty", "repulsive_penalty"),
     "min_grad_norm": ("tol",),
     "n_epochs": ("max_iter",),

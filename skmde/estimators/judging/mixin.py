@@ -48,6 +48,10 @@ class JudgingMixin:
         """Where each of the training samples `items` of X would be placed, were it unseen."""
         raise NotImplementedError
 
+    def _targets(self, distances: Any) -> Any:
+        """Original distances, as the distortion functions take them."""
+        return distances
+
     def distortions(self: Any) -> Distortions:
         """Distortions of the pairs of the problem that was solved last.
 
@@ -128,8 +132,7 @@ class JudgingMixin:
             problem = other._solved_problem()
             weights = np.ones(1) if problem.weights is None else problem.weights
             used = problem.distortions().values[np.broadcast_to(weights > 0, len(problem.edges))]
-            scale = getattr(other, "scale_", 1.0)
-            known = None if pairs.distances is None else scale * pairs.distances
+            known = None if pairs.distances is None else other._targets(pairs.distances)
             others = replace(
                 problem, edges=pairs.edges, weights=pairs.weights, deviations=known, repulsion=None
             )

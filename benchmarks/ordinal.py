@@ -1,0 +1,271 @@
+"""Non-metric scaling beside scikit-learn's, in one run, and what several starts find.
+
+    python benchmarks/ordinal.py
+
+Four parts, which ``--parts`` chooses from:
+
+- *digits*: 500 x 64, all pairs: seconds and stress of `PreserveDistances(monotone=True)` and of
+  ``sklearn.manifold.MDS(metric_mds=False)`` with one start, in turn.
+- *matrices*: 40 matrices of 10 to 30 items without a Euclidean embedding, with one start and with
+  ten. Stress of both programs by one judge.
+- *missing*: a tenth of the pairs of digits and of the matrices is left out, which scikit-learn
+  cannot do. Spearman's correlation of distances and embedding distances over these pairs, divided
+  by that of the fit to all pairs.
+- *starts*: the least of 10 starts beside that of 100, on the matrices, under the squared loss and
+  for ordinal data; plain random starts beside ours; seconds by one worker and by two.
+
+The judge computes the disparities anew, by scikit-learn's isotonic regression, in which equal
+distances have equal disparities. Stress is Kruskal's stress-1. CPU seconds are those of all threads
+of the process; they are less disturbed by other programs than seconds are.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import _common as common
+import numpy as np
+
+PARTS = ("digits", "matrices", "missing", "starts")
+FAMILIES = ("uniform", "paths", "noisy", "correlation")
+FIGURES = ("seconds", "cpu_seconds", "iterations", "stress")
+WITHIN = 1.001  # ratio of a stress to the best one
+
+
+def arguments() -> Any:
+    p = common.parser(__doc__.splitlines()[0], peers=False, name="ordinal")
+    p.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    p.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each program")
+    p.add_argument("--n-rows", type=int, default=500, help="rows of digits")
+    p.add_argument("--n-matrices", type=int, default=40, help="small matrices")
+    p.add_argument("--n-starts", type=int, default=100, help="starts of the best known value")
+    p.add_argument("--plain", type=int, default=10, help="plain random starts, for comparison")
+    return p.parse_args()
+
+
+def small_matrices(count: int) -> list[tuple[str, np.ndarray]]:
+    """Symmetric matrices of 10 to 30 items that no Euclidean space can hold, by family."""
+    from scipy.sparse.csgraph import shortest_path
+    from scipy.spatial.distance import pdist, squareform
+
+    found = []
+    for k in range(count):
+        rng = np.random.default_rng(k // len(FAMILIES))
+        n, family = int(rng.integers(10, 31)), FAMILIES[k % len(FAMILIES)]
+        if family == "uniform":
+            D = rng.random((n, n))
+        elif family == "paths":
+            lengths = np.where(rng.random((n, n)) < 2.5 / n, rng.random((n, n)) + 0.1, 0.0)
+            lengths[np.arange(n - 1), np.arange(1, n)] = rng.random(n - 1) + 0.1
+            D = shortest_path(lengths, directed=False)
+        elif family == "noisy":
+            D = squareform(pdist(rng.random((n, 5)), "cityblock"))
+            D = D * np.exp(0.3 * rng.standard_normal((n, n)))
+        else:
+            D = 1.0 - np.corrcoef(rng.standard_normal((n, 8)))
+        D = (D + D.T) / 2
+        np.fill_diagonal(D, 0.0)
+        found.append((family, D))
+    return found
+
+
+def judged(D: np.ndarray, embedding: np.ndarray) -> float:
+    """Stress-1 of an embedding, with disparities by scikit-learn's isotonic regression."""
+    from scipy.spatial.distance import pdist, squareform
+    from sklearn.isotonic import IsotonicRegression
+
+    delta, d = squareform(D, checks=False), pdist(embedding)
+    disparities = IsotonicRegression().fit_transform(delta, d)
+    return float(np.sqrt(((d - disparities) ** 2).sum() / (d**2).sum()))
+
+
+def ours(D: np.ndarray, **params: Any) -> Any:
+    from skmde import PreserveDistances
+
+    return PreserveDistances(metric="precomputed", random_state=0, **params).fit(D)
+
+
+def theirs(D: np.ndarray, **params: Any) -> Any:
+    from sklearn.manifold import MDS
+
+    settings = {"metric_mds": False, "init": "random", "random_state": 0, **params}
+    return MDS(2, metric="precomputed", **settings).fit(D)
+
+
+def timed(fit: Callable[[], Any]) -> tuple[Any, float, float]:
+    """A result, and the seconds and the CPU seconds that it took."""
+    start, cpu = time.perf_counter(), time.process_time()
+    found = fit()
+    return found, time.perf_counter() - start, time.process_time() - cpu
+
+
+def digits(rows: int) -> np.ndarray:
+    from scipy.spatial.distance import pdist, squareform
+    from sklearn.datasets import load_digits
+
+    return squareform(pdist(load_digits().data[:rows]))
+
+
+def part_digits(args: Any) -> dict[str, Any]:
+    D = digits(args.n_rows)
+    programs = {
+        "skmde": lambda: ours(D, monotone=True),
+        "skmde secondary": lambda: ours(D, monotone=True, ties="secondary"),
+        "MDS random": lambda: theirs(D),
+        "MDS classical": lambda: theirs(D, init="classical_mds"),
+    }
+    ours(D[:50, :50], monotone=True)  # compiles
+    ours(D[:50, :50], monotone=True, ties="secondary")
+    runs: dict[str, list[Any]] = {name: [] for name in programs}
+    for _ in range(args.repeat):
+        for name, fit in programs.items():
+            found, seconds, cpu = timed(fit)
+            stress = judged(D, found.embedding_)
+            runs[name].append((seconds, cpu, found.n_iter_, stress))
+    rows = {
+        name: dict(zip(FIGURES, np.median(r, axis=0).tolist(), strict=True))
+        for name, r in runs.items()
+    }
+    for row in rows.values():
+        row["ratio"] = row["cpu_seconds"] / rows["skmde"]["cpu_seconds"]
+    header = list(rows["skmde"])
+    common.show([[name, *row.values()] for name, row in rows.items()], ["program", *header])
+    return rows
+
+
+def part_matrices(args: Any) -> dict[str, Any]:
+    programs = {
+        "skmde, 1 start": lambda D: ours(D, monotone=True, ties="secondary"),
+        "skmde, 10 starts": lambda D: ours(D, monotone=True, ties="secondary", n_init=10),
+        "MDS, 1 start": lambda D: theirs(D),
+        "MDS, 10 starts": lambda D: theirs(D, n_init=10),
+    }
+    stress: dict[str, list[float]] = {name: [] for name in programs}
+    for _, D in small_matrices(args.n_matrices):
+        for name, fit in programs.items():
+            stress[name].append(judged(D, fit(D).embedding_))
+    best = np.min(list(stress.values()), axis=0)
+    rows = {}
+    for name, values in stress.items():
+        row: dict[str, Any] = {"median_stress": float(np.median(values))}
+        row["worst_to_best"] = float((np.array(values) / best).max())
+        row["above_best"] = int((values > best * (1 + 1e-6)).sum())
+        for rival in ("MDS, 1 start", "MDS, 10 starts"):
+            above = np.array(values) > np.array(stress[rival]) * (1 + 1e-6)
+            row[f"worse than {rival}"] = int(above.sum())
+        rows[name] = row
+    header = list(rows["MDS, 1 start"])
+    common.show([[name, *row.values()] for name, row in rows.items()], ["program", *header])
+    return {"rows": rows, "stress": stress}
+
+
+def part_missing(args: Any) -> dict[str, Any]:
+    from scipy.spatial.distance import pdist, squareform
+    from scipy.stats import spearmanr
+
+    def recovered(D: np.ndarray, **params: Any) -> tuple[float, float]:
+        n = len(D)
+        held = np.random.default_rng(0).random(n * (n - 1) // 2) < 0.1
+        partial = D.copy()
+        partial[squareform(held)] = np.inf
+        delta = squareform(D, checks=False)[held]
+        found = []
+        for matrix in (D, partial):
+            d = pdist(ours(matrix, monotone=True, **params).embedding_)[held]
+            found.append(float(spearmanr(delta, d).statistic))
+        return found[0], found[1]
+
+    whole, part = recovered(digits(args.n_rows))
+    rows = {"digits": {"spearman_of_full_fit": whole, "spearman_held_out": part}}
+    for k, (family, D) in enumerate(small_matrices(args.n_matrices)):
+        if k % 4 == 1 and len(D) >= 15:  # paths, which two dimensions hold well
+            whole, part = recovered(D, n_init=10)
+            rows[f"{family} {k}"] = {"spearman_of_full_fit": whole, "spearman_held_out": part}
+    for row in rows.values():
+        row["ratio"] = row["spearman_held_out"] / row["spearman_of_full_fit"]
+    header = list(rows["digits"])
+    common.show([[name, *row.values()] for name, row in rows.items()], ["data", *header])
+    return rows
+
+
+def part_starts(args: Any) -> dict[str, Any]:
+    rows = {}
+    settings: dict[str, dict[str, Any]] = {
+        "squared": {"loss": "squared"},
+        "ordinal": {"monotone": True},
+    }
+    for kind, params in settings.items():
+        first, ten, plain_ten, hits = [], [], [], []
+        many = partial(ours, n_init=args.n_starts, **params)
+        cpu = 0.0
+        for _, D in small_matrices(args.n_matrices):
+            found, _, spent = timed(partial(many, D))
+            cpu += spent
+            values = np.sqrt(found.start_values_)
+            plain = [
+                np.sqrt(ours_random(D, seed, **params).start_values_[0])
+                for seed in range(args.plain)
+            ]
+            best = min([values.min(), *plain])
+            first.append(values[0] / best)
+            ten.append(values[:10].min() / best)
+            plain_ten.append(min(plain[:10], default=np.inf) / best)
+            hits.append(float((values < WITHIN * best).mean()))
+        rows[kind] = {
+            "matrices": len(ten),
+            "first_within": int((np.array(first) < WITHIN).sum()),
+            "best_of_10_within": int((np.array(ten) < WITHIN).sum()),
+            "plain_best_of_10_within": int((np.array(plain_ten) < WITHIN).sum()),
+            "worst_of_10": float(max(ten)),
+            "median_share_of_starts": float(np.median(hits)),
+            "cpu_seconds_per_start": cpu / args.n_starts / args.n_matrices,
+        }
+    header = list(rows["squared"])
+    common.show([[name, *row.values()] for name, row in rows.items()], ["kind", *header])
+    return {**rows, "workers": workers(args)}
+
+
+def ours_random(D: np.ndarray, seed: int, **params: Any) -> Any:
+    from skmde import PreserveDistances
+
+    settings = {"metric": "precomputed", "init": "random", "random_state": seed, **params}
+    return PreserveDistances(**settings).fit(D)
+
+
+def workers(args: Any) -> dict[str, Any]:
+    """Seconds of ten starts on digits, by one worker and by two: processes and threads."""
+    import joblib
+
+    D, found = digits(args.n_rows), {}
+    for backend in ("loky", "threading"):
+        for n_jobs in (1, 2):
+            with joblib.parallel_config(backend=backend):
+                ours(D[:30, :30], monotone=True, n_init=4, n_jobs=n_jobs)  # starts the workers
+                both = timed(lambda n=n_jobs: ours(D, monotone=True, n_init=10, n_jobs=n))
+            found[f"{backend}, n_jobs={n_jobs}"] = both[1]
+    common.show([[name, seconds] for name, seconds in found.items()], ["workers", "seconds"])
+    return found
+
+
+def main() -> None:
+    args = arguments()
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    torch.set_num_threads(args.threads)
+    warnings.simplefilter("ignore")
+    parts = {name: globals()[f"part_{name}"] for name in args.parts}
+    _, versions = common.importable(["skmde"], "")
+    results = {"threads": args.threads, "versions": versions}
+    with threadpool_limits(args.threads):
+        for name, part in parts.items():
+            results[name] = part(args)
+    common.save(args.output, results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Scaling to a monotone function of the original distances: ordinal, interval and ratio MDS."""

@@ -1,0 +1,1 @@
+"""Multidimensional scaling: the problems of PreserveDistances, and how they are solved."""
