@@ -22,6 +22,7 @@ from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
 from skmde._utils.validation import check_magnitude, check_not_masked
 from skmde._utils.warn import warn
+from skmde._views.facts import as_html, counted
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.kernels.backend import Backend, choose_backend
@@ -217,6 +218,20 @@ class MDE:
             f"MDE({self.n_items} items, {self.n_components} components, {len(self._edges)} edges, "
             f"{functions}, {self.constraint!r})"
         )
+
+    def _repr_html_(self) -> str:
+        found = {
+            "items": f"{self.n_items:,} in {counted(self.n_components, 'dimension')}",
+            "pairs": f"{len(self._edges):,}",
+            "functions": ", ".join(repr(run.function) for run in self._edges.segments),
+            "constraint": repr(self.constraint),
+        }
+        if self._repulsion is not None:
+            repulsion = self._repulsion
+            found["repulsion"] = f"{repulsion.kind}, {repulsion.penalty!r}, {repulsion.weight:.3g}"
+        if self.result is None:
+            return as_html(found | {"embedding": "none yet; call embed()"})
+        return as_html(found | self.result.facts(), self.result.picture())
 
     def _check_magnitudes(self) -> None:
         deviations = self._edges.deviations

@@ -41,6 +41,7 @@ from skmde.estimators.judging.problem import SolvedProblem
 from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.pair_weights import check_memory_of_pairs, selected_pairs
 from skmde.estimators.pairs.stress import stress_of_pairs, stress_ratio, sums_of_squares
+from skmde.estimators.representation.texts import distance_facts
 from skmde.estimators.samples.anchors import pairs_of_free_items
 from skmde.estimators.starts.distances import named_start, scaled_to_distances_if_wild
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
@@ -467,6 +468,10 @@ class PreserveDistances(RowConstraintMixin, GrowingMixin, SnapshotsMixin):
             self._loss,
             self.scale_ * self.distances_,
         )
+
+    def _solved_facts(self):
+        found = distance_facts(len(self.distances_), len(self.embedding_), self._loss)
+        return found | {"constraint": self._solved_under}
 
     def _check_parameters(self):
         """Check combinations of parameters; scikit-learn checks one parameter at a time."""
