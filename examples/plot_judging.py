@@ -37,8 +37,8 @@ def draw(embedding, table, is_wrong, path):
     figure = Figure(figsize=(13, 4.6), layout="constrained")
     titles = {
         "label_disagreement": "neighbours with another label\n(rings: labels that are wrong)",
-        "recall": "neighbours that the map keeps",
-        "displacement": "movement without a tenth of the data",
+        "recall": "neighbours\nthat the map keeps",
+        "displacement": "movement\nwithout a tenth of the data",
     }
     for ax, (name, title) in zip(figure.subplots(1, 3), titles.items(), strict=True):
         display = EmbeddingDisplay.from_embedding(embedding, table[name], color_as="number", ax=ax)

@@ -23,6 +23,7 @@ from skmde._utils.threads import count_threads
 from skmde._utils.validation import check_magnitude, check_not_masked
 from skmde._utils.warn import warn
 from skmde._views.facts import as_html, counted
+from skmde._views.thumbnail import thumbnail
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.kernels.backend import Backend, choose_backend
@@ -42,7 +43,7 @@ from skmde.core.precision import (
 )
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
-from skmde.core.solvers.result import SolveResult, SolverState
+from skmde.core.solvers.result import SolveResult, SolverState, facts_of
 from skmde.core.solvers.scale import Scale
 from skmde.core.starting_point import Starts, checked_projection
 from skmde.core.tight_groups import find_tight_groups
@@ -231,7 +232,7 @@ class MDE:
             found["repulsion"] = f"{repulsion.kind}, {repulsion.penalty!r}, {repulsion.weight:.3g}"
         if self.result is None:
             return as_html(found | {"embedding": "none yet; call embed()"})
-        return as_html(found | self.result.facts(), self.result.picture())
+        return as_html(found | facts_of(self.result), thumbnail(self.result.X))
 
     def _check_magnitudes(self) -> None:
         deviations = self._edges.deviations

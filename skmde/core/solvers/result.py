@@ -129,24 +129,21 @@ class SolveResult:
             f"{self.value:.4g}, {facts.counted(self.n_iter, 'iteration')}: {self.reason})"
         )
 
-    def facts(self) -> dict[str, str]:
-        """What a notebook shows."""
-        return {
-            "average distortion": f"{self.value:.4g}",
-            "residual norm": f"{self.residual_norm:.3g}",
-            "iterations": f"{self.n_iter:,}",
-            "evaluations": f"{self.n_evaluations:,}",
-            "stopped": self.reason,
-        }
-
-    def picture(self) -> str:
-        """A thumbnail of the embedding, as HTML."""
-        return thumbnail(self.X)
-
     def _repr_html_(self) -> str:
         n, m = self.X.shape
         items = {"items": f"{n:,} in {facts.counted(m, 'dimension')}"}
-        return facts.as_html(items | self.facts(), self.picture())
+        return facts.as_html(items | facts_of(self), thumbnail(self.X))
+
+
+def facts_of(result: SolveResult) -> dict[str, str]:
+    """What a notebook shows of a result, besides its items."""
+    return {
+        "average distortion": f"{result.value:.4g}",
+        "residual norm": f"{result.residual_norm:.3g}",
+        "iterations": f"{result.n_iter:,}",
+        "evaluations": f"{result.n_evaluations:,}",
+        "stopped": result.reason,
+    }
 
 
 @dataclass(frozen=True)
