@@ -40,7 +40,8 @@ def draw(embedding, table, is_wrong, path):
         "recall": "neighbours\nthat the map keeps",
         "displacement": "movement\nwithout a tenth of the data",
     }
-    for ax, (name, title) in zip(figure.subplots(1, 3), titles.items(), strict=True):
+    panels = figure.subplots(1, 3, sharex=True, sharey=True)  # frames of one shape
+    for ax, (name, title) in zip(panels, titles.items(), strict=True):
         display = EmbeddingDisplay.from_embedding(embedding, table[name], color_as="number", ax=ax)
         if name == "label_disagreement":
             rings = {"s": 50, "facecolors": "none", "edgecolors": "#D55E00", "zorder": 3}
