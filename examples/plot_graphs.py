@@ -150,7 +150,9 @@ def draw_network(path, estimator, edges, section):
     loss = f'"{estimator.loss}" loss, stress {estimator.stress_:.3f}'
     titles = f"{n}, {loss}", f"The same with its {p}"
     options = {"color_name": "section", "max_classes": 10, "theme": "dark"}
-    for ax, title in zip(figure.subplots(1, 2), titles, strict=True):
+    options |= {"density": False, "marker_size": 2.5, "alpha": 0.7}
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)  # frames of one shape
+    for ax, title in zip(panels, titles, strict=True):
         EmbeddingDisplay.from_estimator(estimator, section, ax=ax, **options)
         ax.set_title(title, color="white")
         options |= {"edges": edges, "show_edges": "sample", "max_edges": MOST_EDGES}
