@@ -22,18 +22,14 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
-from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgba, to_rgba_array
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patheffects import withStroke
 
 import skmde
+from skmde.plotting import EmbeddingDisplay
 
-# The colours of Okabe and Ito, which differ for the colour-blind too.
-COLOURS = ["#E69F00", "#56B4E9", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#0072B2"]
 ANCHOR = "#D55E00"
-NIGHT, DUSK, PALE = "#0B0E14", "#596273", "#DDE1E8"  # behind a network; its other nodes; its text
+NIGHT = "#0B0E14"  # behind a network
+MOST_EDGES = 100_000  # of a network that are drawn
 MAX_PAIRS = 5_000_000  # of a network: a sample does where there are billions
 NAMED = {"Valjean", "Javert", "Fantine", "Myriel", "Marius", "Cosette", "Gavroche"}
 
@@ -94,29 +90,23 @@ def fit_network(edges, n_nodes, seed=0):
     return estimator.fit(graph)
 
 
-def clean(ax, adjustable="datalim"):
-    ax.set_aspect("equal", adjustable=adjustable)
-    ax.set_axis_off()
-    ax.margins(0.06)
-
-
-def draw_edges(ax, drawing, **style):
-    lines = drawing.coordinates[np.array(drawing.graph.edges)]
-    ax.add_collection(LineCollection(lines, zorder=1, **style))
-
-
 def draw_small(ax, drawing):
     """Nodes are coloured by their number of steps from the middle, anchors orange."""
-    draw_edges(ax, drawing, colors="0.45", linewidths=0.7)
     steps = nx.single_source_shortest_path_length(drawing.graph, nx.center(drawing.graph)[0])
-    steps = np.array([steps[node] for node in drawing.graph])
-    style = {"s": 42, "edgecolors": "white", "linewidths": 0.7}
-    limits = {"vmin": 0, "vmax": 1.15 * max(3, steps.max())}
-    ax.scatter(*drawing.coordinates.T, c=steps, cmap="viridis", **limits, **style, zorder=2)
+    EmbeddingDisplay.from_embedding(
+        drawing.coordinates,
+        [steps[node] for node in drawing.graph],
+        color_as="number",
+        edges=np.array(drawing.graph.edges),
+        show_edges="all",
+        labels="none",
+        marker_size=42,
+        view="all",
+        ax=ax,
+    )
     anchors = drawing.coordinates[np.asarray(drawing.anchors, int)]
-    ax.scatter(*anchors.T, c=ANCHOR, marker="s", **style, zorder=3)
+    ax.scatter(*anchors.T, s=46, c=ANCHOR, marker="s", edgecolors="white", zorder=3)
     ax.set_title(drawing.title, fontsize=8.5)
-    clean(ax)
 
 
 def draw_characters(ax, seed):
@@ -125,29 +115,21 @@ def draw_characters(ax, seed):
     for _, _, edge in graph.edges(data=True):
         edge["weight"] = 1  # it is a number of chapters, not a length
     drawing = by_paths("Characters of Les Misérables", graph, "kamada_kawai", seed=seed)
-    draw_edges(ax, drawing, colors="0.75", linewidths=0.6)
-    colour = {}
-    for k, community in enumerate(nx.community.greedy_modularity_communities(graph)):
-        colour |= dict.fromkeys(community, COLOURS[k % len(COLOURS)])
-    degree = np.array([graph.degree[node] for node in graph])
-    colours = [colour[node] for node in graph]
-    style = {"s": 22 + 7 * degree, "edgecolors": "white", "linewidths": 0.7}
-    ax.scatter(*drawing.coordinates.T, c=colours, **style, zorder=2)
-    for node, name in graph.nodes(data="name"):
-        if name not in NAMED:
-            continue
-        ax.annotate(
-            name,
-            drawing.coordinates[node],
-            xytext=(0, 5 + 0.18 * degree[node]),
-            textcoords="offset points",
-            ha="center",
-            fontsize=9,
-            path_effects=[withStroke(linewidth=2.5, foreground="white")],
-            zorder=4,
-        )
+    community = np.empty(len(graph), dtype=int)
+    for k, members in enumerate(nx.community.greedy_modularity_communities(graph)):
+        community[list(members)] = k
+    names = [name for _, name in graph.nodes(data="name")]
+    EmbeddingDisplay.from_embedding(
+        drawing.coordinates,
+        community,
+        names=names,
+        annotate=[name in NAMED for name in names],
+        edges=np.array(graph.edges),
+        show_edges="all",
+        labels="none",
+        ax=ax,
+    )
     ax.set_title(drawing.title, fontsize=10)
-    clean(ax)
     print(drawing.title.replace("\n", ": "))
 
 
@@ -162,45 +144,19 @@ def draw_graphs(path, seed):
 
 
 def draw_network(path, estimator, edges, section):
-    """Nodes by section, alone and over the edges, which have the colour of their section."""
-    names, number, sizes = np.unique(section, return_inverse=True, return_counts=True)
-    largest = np.argsort(-sizes, kind="stable")[: len(COLOURS)]
-    palette = to_rgba_array([DUSK] * len(names))
-    palette[largest] = to_rgba_array(COLOURS[: len(largest)])
-
-    figure = Figure(figsize=(15, 7.9), layout="constrained", facecolor=NIGHT)
-    nodes_ax, edges_ax = figure.subplots(1, 2)
-    coordinates = estimator.embedding_
-    reach = np.quantile(np.abs(coordinates).max(axis=1), 0.999)  # a few nodes lie far out
-    order = np.random.default_rng(0).permutation(len(coordinates))  # no section above another
-    dots = {"c": palette[number[order]], "linewidths": 0, "rasterized": True}
-    nodes_ax.scatter(*coordinates[order].T, s=2.2, **dots)
-    edges_ax.scatter(*coordinates[order].T, s=0.8, alpha=0.7, **dots)
-    ends = number[edges]
-    colours = np.where((ends[:, 0] == ends[:, 1])[:, None], palette[ends[:, 0]], to_rgba(DUSK))
-    lines = LineCollection(
-        coordinates[edges], colors=colours, linewidths=0.35, alpha=0.09, zorder=0, rasterized=True
-    )
-    edges_ax.add_collection(lines)
-
-    n, p = f"{len(coordinates):,} nodes", f"{len(edges):,} edges"
+    """Nodes by section, alone and with their edges, on a dark page."""
+    figure = Figure(figsize=(15, 7.4), layout="constrained", facecolor=NIGHT)
+    n, p = f"{len(section):,} nodes", f"{len(edges):,} edges"
     loss = f'"{estimator.loss}" loss, stress {estimator.stress_:.3f}'
-    for ax, title in ((nodes_ax, f"{n}, {loss}"), (edges_ax, f"The same with its {p}")):
-        ax.set_title(title, color=PALE)
-        clean(ax, "box")
-        ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
-    dot = {"marker": "o", "linestyle": "", "markersize": 8}
-    handles = [Line2D([], [], color=palette[k], label=names[k], **dot) for k in largest]
-    if len(largest) < len(names):
-        handles.append(Line2D([], [], color=DUSK, label="others", **dot))
-    figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=len(handles),
-        frameon=False,
-        labelcolor=PALE,
-        handletextpad=0.1,
-    )
+    titles = f"{n}, {loss}", f"The same with its {p}"
+    options = {"color_name": "section", "max_classes": 10, "theme": "dark"}
+    options |= {"density": False, "marker_size": 2.5, "alpha": 0.7}
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)  # frames of one shape
+    for ax, title in zip(panels, titles, strict=True):
+        EmbeddingDisplay.from_estimator(estimator, section, ax=ax, **options)
+        ax.set_title(title, color="white")
+        options |= {"edges": edges, "show_edges": "sample", "max_edges": MOST_EDGES}
+        options |= {"labels": "none"}
     figure.savefig(path, dpi=90)
 
 

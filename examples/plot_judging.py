@@ -20,6 +20,7 @@ from sklearn.metrics import roc_auc_score
 from skmde import PreserveNeighbors
 from skmde.inspection import point_report, stability
 from skmde.metrics import embedding_report
+from skmde.plotting import EmbeddingDisplay
 
 
 def swapped(labels, share, seed=0):
@@ -36,22 +37,16 @@ def draw(embedding, table, is_wrong, path):
     figure = Figure(figsize=(13, 4.6), layout="constrained")
     titles = {
         "label_disagreement": "neighbours with another label\n(rings: labels that are wrong)",
-        "recall": "neighbours that the map keeps",
-        "displacement": "movement without a tenth of the data",
+        "recall": "neighbours\nthat the map keeps",
+        "displacement": "movement\nwithout a tenth of the data",
     }
-    for ax, (name, title) in zip(figure.subplots(1, 3), titles.items(), strict=True):
-        values = table[name]
-        top = np.nanquantile(values, 0.98) if name == "displacement" else 1.0
-        order = np.argsort(values)
-        if name == "recall":
-            order = order[::-1]
-        points = ax.scatter(
-            *embedding[order].T, c=values[order], s=6, cmap="viridis", vmin=0, vmax=top
-        )
+    panels = figure.subplots(1, 3, sharex=True, sharey=True)  # frames of one shape
+    for ax, (name, title) in zip(panels, titles.items(), strict=True):
+        display = EmbeddingDisplay.from_embedding(embedding, table[name], color_as="number", ax=ax)
         if name == "label_disagreement":
-            ax.scatter(*embedding[is_wrong].T, s=45, facecolors="none", edgecolors="#D55E00")
-        ax.set(title=title, aspect="equal", xticks=[], yticks=[])
-        figure.colorbar(points, ax=ax, shrink=0.8)
+            rings = {"s": 50, "facecolors": "none", "edgecolors": "#D55E00", "zorder": 3}
+            display.ax_.scatter(*embedding[is_wrong].T, **rings)
+        ax.set_title(title)
     figure.savefig(path, dpi=150)
 
 

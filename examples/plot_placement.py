@@ -21,14 +21,16 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from matplotlib.collections import LineCollection, PatchCollection
+from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from scipy.spatial.distance import pdist
 
 from skmde import AnchoredMDE, Barrier, Huber
+from skmde.plotting import EmbeddingDisplay
 
-CELL, PAD, FORCE, WIRE, DISC = "#0072B2", "#D55E00", "#009E73", "0.75", "#56B4E9"
+PARTS = {"cell": "#0072B2", "pad": "#D55E00"}
+FORCE, DISC = "#009E73", "#56B4E9"
 
 
 def netlist(side=12, seed=0):
@@ -94,29 +96,24 @@ def pack_discs(n_discs=61, diameter=1.0, pull=1.0):
 
 def draw_circuit(ax, estimator, title):
     X, pads = estimator.embedding_, estimator.anchors_
-    segments = X[estimator.edges_]
-    ax.add_collection(LineCollection(segments, colors=WIRE, linewidths=0.6, zorder=1))
-    cells = np.delete(X, pads, axis=0)
-    ax.scatter(*cells.T, s=14, c=CELL, linewidths=0, zorder=2)
-    ax.scatter(*X[pads].T, s=34, c=PAD, marker="s", linewidths=0, zorder=3)
-    largest = np.linalg.norm(estimator.forces_, axis=1).max()
-    arrows = 0.15 * estimator.forces_ / largest
-    ax.quiver(
-        *X[pads].T, *arrows.T, color=FORCE, angles="xy", scale_units="xy", scale=1, width=0.006
-    )
+    part = np.where(np.isin(np.arange(len(X)), pads), "pad", "cell")
+    options = {"palette": PARTS, "labels": "none", "show_edges": "all", "view": "all"}
+    EmbeddingDisplay.from_estimator(estimator, part, marker_size=22, ax=ax, **options)
+    arrows = 0.15 * estimator.forces_ / np.linalg.norm(estimator.forces_, axis=1).max()
+    style = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006, "zorder": 4}
+    ax.quiver(*X[pads].T, *arrows.T, color=FORCE, **style)
+    ax.set(xlim=(-0.16, 1.16), ylim=(-0.16, 1.16))  # room for the arrows
     ax.set_title(title, fontsize=10)
-    ax.set_aspect("equal")
-    ax.margins(0.16)
-    ax.set_axis_off()
 
 
 def draw_discs(ax, centers, diameter, title):
+    EmbeddingDisplay.from_embedding(centers, marker_size=3, view="all", ax=ax)
     discs = [Circle(center, diameter / 2) for center in centers]
     ax.add_collection(PatchCollection(discs, facecolor=DISC, edgecolor="white", linewidth=0.6))
-    ax.autoscale_view()
+    reach = np.abs(centers - centers.mean(axis=0)).max() + 0.7 * diameter
+    middle = centers.mean(axis=0)
+    ax.set(xlim=middle[0] + [-reach, reach], ylim=middle[1] + [-reach, reach])
     ax.set_title(title, fontsize=10)
-    ax.set_aspect("equal")
-    ax.set_axis_off()
 
 
 def main():
@@ -125,7 +122,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="of the circuit")
     args = parser.parse_args()
 
-    figure = Figure(figsize=(16, 5), layout="constrained")
+    figure = Figure(figsize=(16, 4.5), layout="constrained")
     axes = figure.subplots(1, 4)
     wires, pads, coordinates = netlist(seed=args.seed)
     for ax, penalty in zip(axes, ("quadratic", "cubic", Huber(0.1)), strict=False):

@@ -16,6 +16,7 @@ import torch
 from matplotlib.figure import Figure
 
 import skmde
+from skmde.plotting import EmbeddingDisplay
 
 
 class Sphere(skmde.Constraint):
@@ -66,11 +67,9 @@ def draw(points, path):
     pairs = np.array(list(combinations(range(len(points)), 2)))
     lengths = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
     figure = Figure(figsize=(6, 6), layout="constrained")
-    ax = figure.add_subplot(projection="3d", box_aspect=(1, 1, 1))
-    for i, j in pairs[lengths < 1.2 * lengths.min()]:
-        ax.plot(*points[[i, j]].T, color="0.6")
-    ax.scatter(*points.T, s=60, depthshade=False)
-    ax.set_aspect("equal")
+    ax = figure.add_subplot(projection="3d")
+    nearest = pairs[lengths < 1.2 * lengths.min()]
+    EmbeddingDisplay.from_embedding(points, edges=nearest, show_edges="all", marker_size=70, ax=ax)
     ax.set_axis_off()
     figure.savefig(path, dpi=120)
 

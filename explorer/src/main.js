@@ -7,6 +7,7 @@ import { listenToFingers } from "./map/gestures.js";
 import { createImages } from "./map/images.js";
 import { listenToKeys } from "./map/keyboard.js";
 import { createLabels } from "./map/labels.js";
+import { createThumbnails } from "./map/thumbnails.js";
 import { createTooltip } from "./map/tooltip.js";
 import { classColors, numberColors, numberSteps } from "./palette.js";
 import { createLegend } from "./panels/legend.js";
@@ -27,6 +28,7 @@ const start = async () => {
   const images = createImages(page.images);
   const tooltip = createTooltip(page, chart, images);
   const labels = createLabels(chart);
+  const thumbnails = createThumbnails(chart, images);
   const search = createSearch(page);
   let coloring = page.colorings[0];
   let colors = [];
@@ -237,6 +239,8 @@ const start = async () => {
   chart.on("drawing", () => {
     labels.place();
     tooltip.place();
+    thumbnails.place();
+    thumbnails.render();
   });
 
   setGround(theme.current());

@@ -22,6 +22,8 @@ from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
 from skmde._utils.validation import check_magnitude
 from skmde._utils.warn import warn
+from skmde._views.facts import as_html, counted
+from skmde._views.thumbnail import thumbnail
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.kernels.backend import Backend, choose_backend
@@ -48,7 +50,7 @@ from skmde.core.precision import (
 from skmde.core.problem_values import ProblemValues
 from skmde.core.solvers.base import Solver, solve
 from skmde.core.solvers.lbfgs import LBFGS
-from skmde.core.solvers.result import SolveResult, SolverState
+from skmde.core.solvers.result import SolveResult, SolverState, facts_of
 from skmde.core.solvers.scale import Scale
 from skmde.core.starting_point import Starts, checked_projection
 from skmde.core.tight_groups import find_tight_groups
@@ -219,6 +221,20 @@ class MDE(ProblemValues):
             f"MDE({self.n_items} items, {self.n_components} components, {len(self._edges)} edges, "
             f"{functions}, {self.constraint!r})"
         )
+
+    def _repr_html_(self) -> str:
+        found = {
+            "items": f"{self.n_items:,} in {counted(self.n_components, 'dimension')}",
+            "pairs": f"{len(self._edges):,}",
+            "functions": ", ".join(repr(run.function) for run in self._edges.segments),
+            "constraint": repr(self.constraint),
+        }
+        if self._repulsion is not None:
+            repulsion = self._repulsion
+            found["repulsion"] = f"{repulsion.kind}, {repulsion.penalty!r}, {repulsion.weight:.3g}"
+        if self.result is None:
+            return as_html(found | {"embedding": "none yet; call embed()"})
+        return as_html(found | facts_of(self.result), thumbnail(self.result.X))
 
     def _checked_terms(
         self, edges: Any, distortion: Any, weights: Any, deviations: Any

@@ -14,6 +14,7 @@ from skmde._utils.rows import count_rows, rows_of
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
 from skmde._utils.warn import warn
+from skmde._views.facts import counted
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.extension import GrowingMixin
@@ -32,6 +33,7 @@ from skmde.estimators.base.typing import (
 )
 from skmde.estimators.judging.problem import Repulsion, SolvedProblem
 from skmde.estimators.pairs.anchored import anchored_pairs
+from skmde.estimators.representation.texts import distance_facts, penalty_facts
 from skmde.estimators.samples.anchors import known_coordinates
 from skmde.estimators.samples.reach import warn_if_out_of_reach
 from skmde.estimators.starts.anchored import anchored_start, given_anchored_start
@@ -492,6 +494,21 @@ class AnchoredMDE(GrowingMixin, SnapshotsMixin):
             self._pulls,
             count_threads(self.n_jobs),
         )
+
+    def _solved_facts(self):
+        functions = None if self._is_compact() else self._pairs.functions
+        if self.distances_ is None:
+            found = penalty_facts(self.weights_, functions, self._solved_repulsion)
+        else:
+            found = distance_facts(len(self.edges_), len(self.embedding_), functions)
+        if self._pulls is None:
+            found["constraint"] = f"anchored, {counted(len(self.anchors_), 'fixed item')}"
+        else:
+            anchors, _, weight = self._pulls
+            found["constraint"] = (
+                f"none, {counted(len(anchors), 'soft anchor')} of weight {weight:g}"
+            )
+        return found
 
     def _check_parameters(self):
         """Check combinations of parameters; scikit-learn checks one parameter at a time."""

@@ -19,19 +19,26 @@ from skmde._utils.sklearn_compat import (
     fit_context,
 )
 from skmde._utils.warn import warn
+from skmde._views.thumbnail import thumbnail
 from skmde.estimators._anchored import AnchoredMDE
 from skmde.estimators.base.callbacks import FitCallbacksMixin
 from skmde.estimators.base.input import InputMixin
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.typing import Data, Device, Metric, Parameters, RandomState
 from skmde.estimators.judging.mixin import JudgingMixin
+from skmde.estimators.representation.mixin import RepresentationMixin
 from skmde.estimators.samples.labels import known_labels
 from skmde.estimators.samples.supervision import checked_sample_weight
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 
 class AnchoredClassifier(
-    ClassifierMixin, JudgingMixin, FitCallbacksMixin, InputMixin, BaseEstimator
+    ClassifierMixin,
+    JudgingMixin,
+    RepresentationMixin,
+    FitCallbacksMixin,
+    InputMixin,
+    BaseEstimator,
 ):
     r"""Semi-supervised classifier for partially labelled data.
 
@@ -219,6 +226,18 @@ class AnchoredClassifier(
 
     def _solved_problem(self):
         return self.embedding_estimator_._solved_problem()
+
+    def _facts(self):
+        return {"classes": f"{len(self.classes_):,}"} | self.embedding_estimator_._facts()
+
+    def _picture(self):
+        n_classes = self.label_distributions_.shape[1]
+        if n_classes < 3:
+            return thumbnail(self.label_distributions_[:, :1])
+        # The corners of the simplex, a dimension for each class, are set on a circle.
+        angles = 2 * np.pi * np.arange(n_classes) / n_classes
+        corners = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        return thumbnail(self.label_distributions_ @ corners)
 
     def _is_compact(self):
         return self.embedding_estimator_._is_compact()

@@ -39,6 +39,7 @@ from skmde.estimators.mds.unseen import UnseenByDistancesMixin
 from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.pair_weights import check_memory_of_pairs, selected_pairs
 from skmde.estimators.pairs.stress import stress_of_pairs
+from skmde.estimators.representation.texts import distance_facts
 from skmde.estimators.samples.anchors import pairs_of_free_items
 from skmde.estimators.starts.distances import (
     named_start,
@@ -509,6 +510,10 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
             self._loss,
             self._targets(self.distances_) if self.disparities_ is None else self.disparities_,
         )
+
+    def _solved_facts(self):
+        found = distance_facts(len(self.distances_), len(self.embedding_), self._loss)
+        return found | {"constraint": self._solved_under}
 
     def _check_parameters(self):
         """Check combinations of parameters; scikit-learn checks one parameter at a time."""

@@ -61,6 +61,7 @@ from skmde.estimators.pairs.repulsion import (
     pairs_with_repulsion,
 )
 from skmde.estimators.pairs.repulsion_rule import repulsion_rule
+from skmde.estimators.representation.texts import penalty_facts
 from skmde.estimators.samples.counted import PositiveWeightSamples
 from skmde.estimators.samples.reach import warn_if_out_of_reach
 from skmde.estimators.samples.supervision import target_pairs, with_targets
@@ -727,6 +728,10 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
             repulsion=repulsion,
             n_threads=count_threads(self.n_jobs),
         )
+
+    def _solved_facts(self):
+        found = penalty_facts(self.weights_, self._rule.penalties, self._solved_repulsion)
+        return found | {"constraint": self._solved_under}
 
     def transform(self, X: Data) -> np.ndarray:
         """Place unseen samples in the embedding of the training samples.

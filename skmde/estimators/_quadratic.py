@@ -39,6 +39,7 @@ _FLAT = 1e-11  # eigenvalues below this fraction of the largest are rounding err
 _EQUAL = 1e-6  # eigenvalues with a smaller relative gap count as repeated
 _FEW = 10_000  # samples; larger graphs get the looser tolerance, which is enough for a plot
 _TOLERANCES = (1e-7, 1e-3)
+_SHOWN = 5  # eigenvalues that a notebook shows
 
 
 class QuadraticMDE(BaseEmbedding):
@@ -480,6 +481,16 @@ class QuadraticMDE(BaseEmbedding):
             )
         embedding = self.embedding_.astype(np.float64)
         return self._problem.place_others(rows_of(X, items), items, embedding)
+
+    def _solved_facts(self):
+        shown = [f"{value:.3g}" for value in self.eigenvalues_[:_SHOWN]]
+        by_degree = self._problem_name == "normalized_laplacian"
+        return {
+            "weights": self._problem_name,
+            "pairs": f"{self.n_pairs_:,}",
+            "constraint": "standardized" + ", weighted by degree" * by_degree,
+            "eigenvalues": ", ".join(shown) + ", …" * (len(self.eigenvalues_) > _SHOWN),
+        }
 
     def _fitted_without(self, holdout, X, y, fit_params):
         full = clone(self).fit(X, y, **fit_params)

@@ -24,7 +24,7 @@ class Table:
         return f"{title}\n" * bool(title) + as_text(self._header, self._cells())
 
     def _repr_html_(self) -> str:
-        return as_html(self._header, self._cells())
+        return as_html(self._header, self._cells(), self._title())
 
 
 def as_text(header, rows):
@@ -38,13 +38,14 @@ def as_text(header, rows):
     return "\n".join(lines)
 
 
-def as_html(header, rows):
-    """The same table in HTML; all cells are escaped."""
+def as_html(header, rows, title=""):
+    """The same table in HTML, under a title if there is one; all texts are escaped."""
+    caption = f"<caption>{html.escape(title)}</caption>" if title else ""
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def as_frame(columns, index=None):

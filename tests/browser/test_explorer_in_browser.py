@@ -85,6 +85,51 @@ def test_pointing_at_an_item_shows_its_image(open_page):
     )
 
 
+def test_images_are_on_the_map_where_few_items_are_in_view(open_page):
+    places = np.array([(x, y) for x in range(20) for y in range(20)], dtype=float)
+    images = np.zeros((400, 6, 6), dtype=np.uint8)
+    images[:, 0, 0] = np.arange(400) // 20 * 12
+    page = open_page(explore(places, labels=np.arange(400) % 2, images=images))
+    page.wait_for_timeout(500)
+    assert page.locator("#thumbnails canvas").count() == 0  # 400 items are too many
+
+    corner = [0, 1, 2, 20, 21, 22, 40, 41, 42]
+    page.evaluate(f"explorer.chart.fit(explorer.chart.boxOf({corner}))")
+    page.wait_for_selector("#thumbnails canvas:visible")
+    page.wait_for_function(
+        "[...document.querySelectorAll('#thumbnails canvas')].every(c => Math.abs("
+        "c.getContext('2d').getImageData(0, 0, 1, 1).data[0] - "
+        "Math.floor(c.dataset.item / 20) * 12) < 6)"
+    )
+    shown = [
+        (int(one.get_attribute("data-item")), one.bounding_box())
+        for one in page.locator("#thumbnails canvas:visible").all()
+    ]
+    assert len(shown) >= len(corner)
+    for item, box in shown:  # above the point
+        x, y = place_of(page, item)
+        assert abs(box["x"] + box["width"] / 2 - x) < 3 and 0 < y - box["y"] - box["height"] < 12
+
+    page.locator("#legend input[type=checkbox]").first.uncheck()
+    page.wait_for_function(
+        "[...document.querySelectorAll('#thumbnails canvas')].every(c => c.dataset.item % 2)"
+    )
+    assert page.locator("#thumbnails canvas").count() > 0
+    page.click("#fit")
+    page.wait_for_function("document.querySelectorAll('#thumbnails canvas').length === 0")
+
+
+def test_images_that_would_cover_others_wait(open_page):
+    page = open_page(explore(GRID, images=np.zeros((40, 8, 8), dtype=np.uint8)))
+    page.wait_for_selector("#thumbnails canvas:visible")
+    boxes = [one.bounding_box() for one in page.locator("#thumbnails canvas:visible").all()]
+    assert 4 <= len(boxes)
+    for k, one in enumerate(boxes):
+        for other in boxes[:k]:
+            apart = abs(one["x"] - other["x"]), abs(one["y"] - other["y"])
+            assert apart[0] > one["width"] or apart[1] > one["height"]
+
+
 @pytest.mark.parametrize("way", ["button", "shift"])
 def test_a_lasso_returns_the_items_inside(trees, way):
     inside = [12, 13, 14, 22, 23, 24]

@@ -10,7 +10,7 @@ import pytest
 import torch
 from core_problems import Sphere, push_and_pull_weights, random_graph
 
-from skmde import MDE, Anchored, Barrier, Constraint, Penalty, push_and_pull
+from skmde import MDE, Anchored, Barrier, Constraint, Penalty, Quadratic, push_and_pull
 from skmde.core import problem as problem_module
 from skmde.exceptions import ConvergenceWarning
 
@@ -560,3 +560,15 @@ def test_items_that_run_away_for_want_of_a_minimum_are_reported():
     with pytest.warns(ConvergenceWarning, match=r"move apart without end.*Use less repulsion"):
         X = problem.embed(tol=0, max_iter=1000, random_state=0)
     assert bool(torch.isfinite(X).all())
+
+
+def test_a_notebook_shows_what_is_known_of_a_problem_and_its_solution():
+    edges = [[0, 1], [1, 2], [2, 3], [3, 0]]
+    problem = MDE(4, 2, edges, Quadratic(), "standardized")
+    before = problem._repr_html_()
+    assert "4 in 2 dimensions" in before and "Quadratic()" in before and "<svg" not in before
+    problem.embed(random_state=0)
+    after, alone = problem._repr_html_(), problem.result._repr_html_()
+    for text in (f"{problem.value:.4g}", problem.result.reason, "<svg"):
+        assert text in after and text in alone
+    assert len(repr(problem.result)) < 200

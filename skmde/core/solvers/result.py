@@ -14,6 +14,9 @@ from enum import Enum
 import numpy as np
 import torch
 
+from skmde._views import facts
+from skmde._views.thumbnail import thumbnail
+
 
 class Status(Enum):
     """Why a solve ended. Each value is a sentence with placeholders for numbers."""
@@ -82,7 +85,7 @@ class History:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SolveResult:
     """The outcome of a solve.
 
@@ -118,6 +121,29 @@ class SolveResult:
     def converged(self) -> bool:
         """Whether the solver stopped because the residual norm is at most the tolerance."""
         return self.status is Status.CONVERGED
+
+    def __repr__(self) -> str:
+        n, m = self.X.shape
+        return (
+            f"SolveResult({facts.counted(n, 'item')}, {facts.counted(m, 'component')}, value "
+            f"{self.value:.4g}, {facts.counted(self.n_iter, 'iteration')}: {self.reason})"
+        )
+
+    def _repr_html_(self) -> str:
+        n, m = self.X.shape
+        items = {"items": f"{n:,} in {facts.counted(m, 'dimension')}"}
+        return facts.as_html(items | facts_of(self), thumbnail(self.X))
+
+
+def facts_of(result: SolveResult) -> dict[str, str]:
+    """What a notebook shows of a result, besides its items."""
+    return {
+        "average distortion": f"{result.value:.4g}",
+        "residual norm": f"{result.residual_norm:.3g}",
+        "iterations": f"{result.n_iter:,}",
+        "evaluations": f"{result.n_evaluations:,}",
+        "stopped": result.reason,
+    }
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from skmde._utils.sklearn_compat import check_is_fitted
 from skmde._utils.warn import warn
+from skmde._views.facts import counted
 from skmde.estimators.base.input import InputMixin, as_output
 from skmde.estimators.base.typing import Data
 from skmde.exceptions import ConvergenceWarning
@@ -67,7 +68,9 @@ class GrowingMixin(InputMixin):
         check_is_fitted(self)
         self._check_not_compact()
         with self._all_or_nothing() as grown:
+            n_fixed = len(self.embedding_)
             n_loose, n_parts = grown._extend(grown._checked_further(X))
+            grown._solved_under = f"anchored, {counted(n_fixed, 'fixed item')}"
         if n_loose:
             warn(
                 f"No chain of pairs connects {n_loose} new samples, in {n_parts} connected "

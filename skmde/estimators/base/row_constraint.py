@@ -9,6 +9,7 @@ import torch
 
 from skmde._utils.warn import warn
 from skmde.constraints.rows import holds_each_row, project_rows
+from skmde.estimators.representation.texts import constraint_text
 
 
 class RowConstraintMixin:
@@ -20,6 +21,8 @@ class RowConstraintMixin:
         A copy of the constraint, if it acts on rows.
     _unheld : str or None
         Description of a constraint that unseen rows cannot satisfy, for a warning.
+    _solved_under : str
+        The constraint of the problem that was solved last, in words.
     """
 
     _row_constraint = _unheld = None
@@ -28,7 +31,7 @@ class RowConstraintMixin:
         """Store what the constraint says of single rows; `embedding` has rows of its scale."""
         holds = holds_each_row(constraint, embedding)
         self._row_constraint = copy.deepcopy(constraint) if holds else None
-        self._unheld = None
+        self._unheld, self._solved_under = None, constraint_text(constraint)
         if not holds and constraint.acts_on_rows is None:
             self._unheld = repr(constraint)
 

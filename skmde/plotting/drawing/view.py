@@ -1,8 +1,7 @@
 """The part of a map that a picture shows.
 
 A few islands far from all other points would shrink the rest to a dot. They are left outside, and
-the frame says in which direction they are and how many. A point is far if, along some axis, it is
-beyond the middle nine tenths of the points by more than twice their length.
+the frame says in which direction they are and how many.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-_FEWEST = 10  # of fewer points, none is far
-_FAR = 2.0  # lengths of the middle nine tenths
+from skmde._views.far_points import far_points
+
 _MARGIN = 0.04
 _LONGEST = 1.6  # the longer side of a view, in units of the shorter one
 _SECTORS = 16  # directions that are told apart at the frame
@@ -30,30 +29,6 @@ class View(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     outside: np.ndarray
-
-
-def far_points(X):
-    """Which points are so far from the others that a view should not include them.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_items, n_columns)
-        Positions, or numbers in one column.
-
-    Returns
-    -------
-    ndarray of bool of shape (n_items,)
-    """
-    n = len(X)
-    if n < _FEWEST:
-        return np.zeros(n, dtype=bool)
-    # the quantiles of tenths that are themselves positions, so that one far point moves neither
-    first, last = int(np.ceil(0.05 * (n - 1))), int(np.floor(0.95 * (n - 1)))
-    middle = np.partition(X, [first, last], axis=0)[[first, last]]
-    reach = _FAR * (middle[1] - middle[0]).max()
-    if not reach > 0:
-        return np.zeros(n, dtype=bool)
-    return ((X < middle[0] - reach) | (X > middle[1] + reach)).any(axis=1)
 
 
 def view_of(X, view):

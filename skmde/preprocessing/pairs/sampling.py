@@ -37,11 +37,12 @@ def all_edges(n_items):
     [[0, 1], [0, 2], [1, 2]]
     """
     n = int(n_items)
-    counts = np.arange(n - 1, 0, -1)
     edges = np.empty((n * (n - 1) // 2, 2), np.int32)
-    edges[:, 0] = np.repeat(np.arange(n - 1, dtype=np.int32), counts)
-    starts = np.cumsum(counts) - counts
-    edges[:, 1] = np.arange(len(edges)) - np.repeat(starts - np.arange(1, n), counts)
+    items, start = np.arange(n, dtype=np.int32), 0
+    for i in range(n - 1):  # item by item: without arrays of 8 bytes for each pair
+        pairs = edges[start : start + n - 1 - i]
+        pairs[:, 0], pairs[:, 1] = i, items[i + 1 :]
+        start += len(pairs)
     return edges
 
 

@@ -1,0 +1,1 @@
+"""What shows results without a plotting library: facts as HTML, and thumbnails of embeddings."""
