@@ -46,7 +46,6 @@ CONFIGURATIONS = [
     PreserveNeighbors(metric="precomputed"),
     PreserveNeighbors(metric="graph"),
     PreserveNeighbors(metric="affinity"),
-    PreserveNeighbors(init="pca"),
     PreserveNeighbors(repulsive_penalty=None),
     PreserveNeighbors(
         n_components=1, n_neighbors=3, metric="manhattan", init="random", max_distance=100.0
@@ -83,8 +82,6 @@ def test_scikit_learn_compatible(estimator, check):
 @pytest.mark.slow
 @parametrize_with_checks(RARE)
 def test_rare_settings_are_scikit_learn_compatible(estimator, check):
-@parametrize_with_checks([PreserveNeighbors(weights="exponential", repulsion="far")])
-def test_other_weights_and_pairs_are_scikit_learn_compatible(estimator, check):
     check(estimator)
 
 
