@@ -3,7 +3,7 @@
 The first starting point is given. Each further one is random: normally distributed coordinates in
 one or two dimensions more than the embedding has, solved there, and projected onto their principal
 axes. In more dimensions, items can pass each other that would block each other's way, so there are
-fewer local minima (``benchmarks/ordinal.py``).
+fewer local minima.
 
 Starts are tasks of joblib, so that any of its backends can run them. The seed of each start is
 drawn in advance, and each solve gives the same bits for any number of threads. So the result does
