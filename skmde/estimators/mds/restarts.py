@@ -3,7 +3,7 @@
 The first starting point is given. Each further one is random: normally distributed coordinates in
 one or two dimensions more than the embedding has, solved there, and projected onto their principal
 axes. In more dimensions, items can pass each other that would block each other's way, so there are
-fewer local minima (``benchmarks/ordinal.py``).
+fewer local minima.
 
 Starts are tasks of joblib, so that any of its backends can run them. The seed of each start is
 drawn in advance, and each solve gives the same bits for any number of threads. So the result does
@@ -22,6 +22,7 @@ import torch
 from joblib import Parallel, delayed, effective_n_jobs
 
 from skmde._linalg.reductions import column_means, gram
+from skmde._utils.warn import warn
 from skmde._utils.workers import end_with
 from skmde.constraints import Centered
 
@@ -70,7 +71,7 @@ def best_of_starts(problem, start, seeds, options, n_jobs):
     values = np.array([found.value for found, _ in results])
     best, notes = results[int(np.argmin(np.where(np.isnan(values), np.inf, values)))]
     for note in notes:
-        warnings.warn_explicit(*note)
+        warn(*note)
     return best, values
 
 
@@ -89,7 +90,7 @@ def _solve(process, problem, options, n_jobs, start, seed=0, more=0):
             start = _random_start(problem, seed, more, options, n_jobs)
             caught.clear()
         found = problem.solve(start, options, n_jobs)
-    return found, [(w.message, w.category, w.filename, w.lineno) for w in caught]
+    return found, [(str(w.message), w.category) for w in caught]
 
 
 def _random_start(problem, seed, more, options, n_jobs):
