@@ -529,12 +529,14 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
                 f"{constraint!r} has distances of its own, to compare with original distances; use "
                 "PreserveDistances, or a constraint with Euclidean distances."
             )
-        if self.repulsive_penalty is None and constraint.is_free:
+        # A box or a disc holds no items apart either.
+        shrinks = constraint.is_free or (constraint.has_boundary and constraint.acts_on_rows)
+        if self.repulsive_penalty is None and shrinks:
             raise ValueError(
                 f"Without a repulsive penalty a {constraint.name} embedding collapses to one "
                 "point; use constraint='standardized' (or None), or give repulsive_penalty."
             )
-        if self.repulsive_weight == 0 and constraint.is_free and self.target_weight == 0:
+        if self.repulsive_weight == 0 and shrinks and self.target_weight == 0:
             raise ValueError(
                 f"With repulsive_weight=0 a {constraint.name} embedding collapses to one point; "
                 "use a weight above 0, or constraint='standardized'."

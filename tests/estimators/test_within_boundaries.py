@@ -74,6 +74,12 @@ def test_layers_are_kept_by_neighbours():
     np.testing.assert_array_equal(X[1:, 1], 5.0 * floors[1:])
 
 
+@pytest.mark.parametrize("options", [{"repulsive_penalty": None}, {"repulsive_weight": 0}])
+def test_a_box_needs_repulsion(options):
+    with pytest.raises(ValueError, match="box embedding collapses to one point"):
+        PreserveNeighbors(constraint=Box(), **options).fit(DATA)
+
+
 # Great circles
 
 

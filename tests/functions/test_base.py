@@ -9,7 +9,7 @@ from labels import label
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 
-from skmde.functions.adapters import CallableLoss, CallablePenalty
+from skmde.functions.adapters import CallableLoss, CallablePenalty, LossOfDistance
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.kinds import D_FLOOR
 from skmde.functions.registry import resolve_loss, resolve_penalty
@@ -434,3 +434,23 @@ def test_quadratic_value_is_not_the_input_itself():
     resolve_penalty("linear").value(d).mul_(5)
     Quadratic().value(d).mul_(5)
     assert d.item() == 2
+
+
+@pytest.mark.parametrize("loss", [SquaredLoss(), HuberLoss(0.5), Quadratic()], ids=repr)
+def test_a_loss_of_another_distance_has_its_derivatives_by_the_chain_rule(loss):
+    def arc(d):
+        u = d / 4
+        return 4 * torch.asin(u), (1 - u * u) ** -0.5, u / 4 * (1 - u * u) ** -1.5
+
+    measured = LossOfDistance(loss, arc)
+    d = torch.linspace(0.1, 3.9, 20, dtype=torch.float64).requires_grad_()
+    delta = torch.linspace(3.0, 1.0, 20, dtype=torch.float64)
+    value = measured.value(delta, d)
+    (first,) = torch.autograd.grad(value.sum(), d, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), d)
+    torch.testing.assert_close(measured.slope(delta, d.detach()), (first / d).detach())
+    torch.testing.assert_close(measured.curvature(delta, d.detach()), second)
+    zero = torch.zeros(1, dtype=torch.float64)
+    plain = loss.slope(zero) if isinstance(loss, Quadratic) else loss.slope(zero + 1, zero)
+    torch.testing.assert_close(measured.slope(zero + 1, zero), plain)
+    assert clone(measured).loss == loss
