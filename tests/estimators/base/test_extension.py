@@ -289,7 +289,7 @@ def test_unseen_samples_are_repelled_as_much_before_and_after(kind, monkeypatch)
     penalties = {"attractive_penalty": "log1p", "repulsive_penalty": "log", "random_state": 0}
     if kind == "neighbors":
         estimator = PreserveNeighbors(**penalties).fit(OLD)
-        module = "skmde.estimators._preserve_neighbors"
+        module = "skmde.estimators.neighborhoods.placing"
     else:
         estimator = AnchoredMDE(**penalties).fit(OLD, PLACES)
         module = "skmde.estimators.pairs.anchored"
