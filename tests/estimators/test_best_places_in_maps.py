@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-import skmde.estimators._preserve_neighbors as estimator_module
+import skmde.estimators.neighborhoods.placing as estimator_module
 from skmde import PreserveNeighbors
 from skmde.core.placement.distortion import AnchoredDistortion
 from skmde.core.placement.newton import minimize_rows
