@@ -35,7 +35,7 @@ CLASSES = [PreserveNeighbors, PreserveDistances, QuadraticMDE, AnchoredMDE, Anch
         (PreserveDistances, "dissimilarity", "use metric"),
         (PreserveDistances, "min_dist", "the parameters are n_components, loss"),
         (PreserveNeighbors, "n_init", "smallest distortion_"),
-            (PreserveDistances, "metric_mds", "use monotone"),
+        (PreserveDistances, "metric_mds", "use monotone"),
         (AnchoredMDE, "anchor_weights", "use anchor_weight"),
         (QuadraticMDE, "constraint", "the problem has a fixed constraint"),
         (AnchoredClassifier, "n_components", "the parameters are n_neighbors, metric"),
