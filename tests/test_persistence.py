@@ -268,6 +268,7 @@ def test_compact_needs_a_fit():
             type(estimator)().compact()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [PreserveNeighbors, QuadraticMDE])
 def test_skops_rebuilds_an_index_of_pynndescent(cls):
     skops_io = pytest.importorskip("skops.io")

@@ -374,6 +374,7 @@ def test_row_39_unseen_samples_without_any_distance():
     assert estimator.score(sp.csr_array((3, 60))) == 0.0
 
 
+@pytest.mark.slow
 def test_row_42_same_bits_with_pynndescent():
     # here, as it takes half a minute to compile in each process
     found = set()
