@@ -266,8 +266,9 @@ class EmbeddingDisplay:
             ("show_edges", show_edges, _EDGES),
             ("density", density, ("auto", True, False)),
         ):
-            if not any(value is a or (value == a and type(value) is type(a)) for a in allowed):
-                raise ValueError(f"{name} must be one of {allowed}; got {value!r}.")
+            if not any(type(value) is type(a) and value == a for a in allowed):
+                hint = "; classes of items go to color_by" if np.ndim(value) else ""
+                raise ValueError(f"{name} must be one of {allowed}; got {value!r}{hint}.")
         classes = getattr(self.coloring, "names", [None])
         max_classes = read_integer(max_classes, "max_classes", 1)
         n_strips = min(len(classes), max_classes)

@@ -52,6 +52,7 @@ def _draw(*arguments, **options):
         ({"edges": [[0, 1]], "show_edges": "all", "max_edges": 0}, "max_edges must be an integer"),
         ({"show_edges": "some"}, "show_edges must be one of"),
         ({"labels": "on"}, "labels must be one of"),
+        ({"labels": [0, 1, 1]}, "classes of items go to color_by"),
         ({"density": 1}, "density must be one of"),
         ({"theme": "night"}, 'theme must be "auto", "light" or "dark"; got \'night\''),
         ({"view": "near"}, 'view must be "robust" or "all"'),
