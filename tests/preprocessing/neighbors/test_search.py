@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numba
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
@@ -458,3 +459,14 @@ def test_too_many_rows_within_a_radius_are_an_error_at_once(monkeypatch):
     for algorithm in ("exact", "torch"):
         with pytest.raises(ValueError, match=r"Within max_distance=50\.0, some of the 90 rows"):
             nearest_neighbors(X, None, max_distance=50.0, algorithm=algorithm)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_distances_that_skip_missing_entries_do_not_know_where_rows_are(form):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((50, 4)), 3)
+    holes = rng.random(X.shape) < 0.1
+    near, far = (np.where(holes, np.nan, 1e-20 * (shift + X)) for shift in (0.0, 2.0**30))
+    expected = nearest_neighbors(near, 5, metric="nan_euclidean", algorithm="exact")[1]
+    found = nearest_neighbors(form(far), 5, metric="nan_euclidean", algorithm="exact")[1]
+    np.testing.assert_allclose(found, expected, rtol=1e-4)

@@ -39,6 +39,7 @@ class PairwiseSearch(RowSearch):
         self.rows = rows
         self.metric = metric
         self.metric_params = dict(metric_params or {})
+        self._center = self._some_center()
         self._scale = self._typical_distance()
 
     def search(self, queries, k, exclude, n_jobs):
@@ -104,7 +105,23 @@ class PairwiseSearch(RowSearch):
                 f"{self.metric_params!r} ({reason}). Change the metric, its parameters or the data."
             ) from error
 
+    def _some_center(self):
+        """A point near the rows, from which they are measured; None if the metric needs none.
+
+        scikit-learn computes "nan_euclidean" from inner products, which far from the origin are so
+        large that nothing is left of small distances.
+        """
+        missing = self.metric_params.get("missing_values", np.nan)
+        if self.metric != "nan_euclidean" or not np.isnan(missing):
+            return None
+        some = self.rows[:_FEW]
+        some = some.toarray() if sp.issparse(some) else np.asarray(some, dtype=np.float64)
+        there = ~np.isnan(some)
+        return np.where(there, some, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+
     def _by_sklearn(self, queries, rows):
+        if self._center is not None:
+            queries, rows = queries - self._center, rows - self._center
         return pairwise_distances(
             queries,
             rows,
