@@ -123,8 +123,10 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
     n_init : int, default=1
         Number of starts; the one that ends at the least value is kept. The first one is `init`. The
         others are random: each is solved in one or two dimensions more, where there are fewer local
-        minima, and projected. Without callbacks and progress bars, `n_jobs` joblib workers share
-        the starts. The result does not depend on their number.
+        minima, and projected. Under "ordinal", each solution of few items is also disturbed and
+        solved again, up to 20 times, and the best is kept; callbacks see all these solves. Without
+        callbacks and progress bars, `n_jobs` joblib workers share the starts. The result does not
+        depend on their number.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-5

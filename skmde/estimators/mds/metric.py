@@ -41,6 +41,8 @@ class MetricProblem:
         The solver's unit of length.
     dtype : dtype
         Of the solver.
+    n_disturbed : int
+        How often a solution is disturbed and solved again.
     """
 
     n_items: int
@@ -53,6 +55,7 @@ class MetricProblem:
     scale: float = 1.0
     unit: Unit = field(default_factory=Unit)
     dtype: Any = np.float32
+    n_disturbed = 0
 
     def __post_init__(self):
         m = self.n_components

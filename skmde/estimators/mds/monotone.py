@@ -27,6 +27,9 @@ from skmde.estimators.pairs.stress import stress_ratio
 
 KINDS = {ORDINAL, INTERVAL, RATIO}
 
+# A solution is disturbed and solved again at most so often, and for at most so many pairs in all.
+_MOST_DISTURBED, _PAIRS_IN_ALL = 20, 20_000
+
 # Distance below which items practically coincide, relative to the root mean square, and the share
 # of the pairs from which such a map is degenerate.
 _TOGETHER, _MANY = 1e-2, 0.05
@@ -75,6 +78,13 @@ class MonotoneProblem:
     def length(self):
         """Typical length of a starting point."""
         return 1.0
+
+    @property
+    def n_disturbed(self):
+        """How often a solution is disturbed and solved again: seldom if that takes long."""
+        if self.kind != ORDINAL or not self.constraint.is_free or self.pairs.labels is not None:
+            return 0
+        return min(_MOST_DISTURBED, _PAIRS_IN_ALL // max(1, len(self.pairs.distances)))
 
     def first_guess(self, source):
         """A source and pairs with disparities in place of distances, from which a start is made.

@@ -5,6 +5,11 @@ one or two dimensions more than the embedding has, solved there, and projected o
 axes. In more dimensions, items can pass each other that would block each other's way, so there are
 fewer local minima.
 
+Order alone leaves many local minima, which random starts reach again and again. So the solution of
+each start of a small ordinal problem is disturbed a few times and solved again, and the better one
+is kept. In turn, a fifth of the items get random places, or all items get a random coordinate in
+one dimension more. The two lead out of different minima.
+
 Starts are tasks of joblib, so that any of its backends can run them. The seed of each start is
 drawn in advance, and each solve gives the same bits for any number of threads. So the result does
 not depend on the workers.
@@ -28,6 +33,9 @@ from skmde.constraints import Centered
 
 _COARSE = 100  # most iterations in more dimensions
 _MORE = 1, 2  # dimensions more than the embedding has, in turn
+_DISTURBED = 0.2  # of the items
+_HEIGHT = 0.5  # of a further coordinate, relative to the size of the embedding
+_BETTER = 1e-5  # least relative gain
 
 
 def best_of_starts(problem, start, seeds, options, n_jobs):
@@ -58,16 +66,14 @@ def best_of_starts(problem, start, seeds, options, n_jobs):
     UserWarning
         As the solve of the best start does; the warnings of the others are dropped.
     """
-    if not len(seeds):
-        found = problem.solve(start, options, n_jobs)
-        return found, np.array([found.value])
     quiet = not options["callbacks"] and not options["verbose"]
-    shared = quiet and effective_n_jobs(n_jobs) > 1
+    shared = quiet and len(seeds) > 0 and effective_n_jobs(n_jobs) > 1
     common = os.getpid(), problem, options, 1 if shared else n_jobs
     tasks = [delayed(_solve)(*common, start)]
     for number, seed in enumerate(seeds):
         tasks.append(delayed(_solve)(*common, None, int(seed), _MORE[number % len(_MORE)]))
-    results = Parallel(n_jobs=n_jobs if shared else 1)(tasks)
+    workers = Parallel(n_jobs=n_jobs) if shared else _in_turn
+    results = workers(tasks)
     values = np.array([found.value for found, _ in results])
     best, notes = results[int(np.argmin(np.where(np.isnan(values), np.inf, values)))]
     for note in notes:
@@ -76,32 +82,70 @@ def best_of_starts(problem, start, seeds, options, n_jobs):
 
 
 def _solve(process, problem, options, n_jobs, start, seed=0, more=0):
-    """A solution, and the warnings of its solve."""
+    """The solution from a start, improved, and the warnings of its solve."""
     end_with(process)
+    rng = np.random.default_rng(seed)
+    if start is None:
+        start, _ = _recorded(_random_start, problem, rng, more, options, n_jobs)
+    found, notes = _recorded(problem.solve, start, options, n_jobs)
+    for number in range(problem.n_disturbed):
+        if not found.converged:
+            break
+        disturb = _partly_random if number % 2 == 0 else _lifted
+        start, _ = _recorded(disturb, problem, found.embedding, rng, options, n_jobs)
+        again, others = _recorded(problem.solve, start, options, n_jobs)
+        if again.converged and again.value < (1 - _BETTER) * found.value:
+            found, notes = again, others
+    return found, notes
 
+
+def _in_turn(tasks):
+    return [function(*args, **kwargs) for function, args, kwargs in tasks]
+
+
+def _recorded(function, *args):
+    """What a function returns, and its warnings."""
     if threading.current_thread() is not threading.main_thread():
         # To record warnings would change the filters of all threads.
-        if start is None:
-            start = _random_start(problem, seed, more, options, n_jobs)
-        return problem.solve(start, options, n_jobs), []
+        return function(*args), []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if start is None:
-            start = _random_start(problem, seed, more, options, n_jobs)
-            caught.clear()
-        found = problem.solve(start, options, n_jobs)
+        found = function(*args)
     return found, [(str(w.message), w.category) for w in caught]
 
 
-def _random_start(problem, seed, more, options, n_jobs):
+def _random_start(problem, rng, more, options, n_jobs):
     """A random starting point, solved in more dimensions and projected."""
     n, m = problem.n_items, problem.n_components
     more = max(0, min(more, n - 1 - m))
-    X = np.random.default_rng(seed).standard_normal((n, m + more))
+    X = rng.standard_normal((n, m + more))
     X *= problem.length / np.sqrt(2 * (m + more))
+    return _flattened(problem, X, options, n_jobs)
+
+
+def _partly_random(problem, X, rng, options, n_jobs):
+    """An embedding in which some items have random places."""
+    n, m = X.shape
+    X = X - X.mean(axis=0)
+    moved = rng.choice(n, max(1, round(_DISTURBED * n)), replace=False)
+    X[moved] = rng.standard_normal((len(moved), m)) * np.sqrt(np.square(X).mean())
+    return X
+
+
+def _lifted(problem, X, rng, options, n_jobs):
+    """An embedding with a random further coordinate, solved there and projected."""
+    X = X - X.mean(axis=0)
+    size = np.sqrt(np.square(X).sum(axis=1).mean())
+    height = _HEIGHT * size * rng.standard_normal(len(X))
+    return _flattened(problem, np.column_stack([X, height]), options, n_jobs)
+
+
+def _flattened(problem, X, options, n_jobs):
+    """A starting point in more dimensions, solved there and projected, one by one."""
+    m = problem.n_components
     limit = min(options["max_iter"], _COARSE)
     coarse = {**options, "max_iter": limit, "callbacks": [], "verbose": 0, "snapshot_every": None}
-    for dimension in range(m + more, m, -1):
+    for dimension in range(X.shape[1], m, -1):
         wide = replace(
             problem,
             n_components=dimension,

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from skmde import Anchored, PreserveDistances
+from skmde.constraints import Centered
+from skmde.estimators.mds.monotone import MonotoneProblem
+from skmde.estimators.pairs.base import Pairs
 from skmde.exceptions import ConvergenceWarning
 
 RNG = np.random.default_rng(0)
@@ -64,3 +67,21 @@ def test_only_the_warnings_of_the_best_start_are_shown():
         warnings.simplefilter("always")
         fit(n_init=4, max_iter=3)
     assert [w.category for w in caught] == [ConvergenceWarning]
+
+
+def test_a_small_ordinal_solution_is_disturbed_and_solved_again(monkeypatch):
+    params = {"loss": None, "monotone": True}
+    improved, again = fit(**params), fit(**params, random_state=1)
+    assert np.array_equal(improved.embedding_, again.embedding_)  # the first start has no chance
+    assert improved.history_["value"][-1] == improved.start_values_[0]
+    monkeypatch.setattr(MonotoneProblem, "n_disturbed", 0)
+    assert improved.stress_ < 0.995 * fit(**params).stress_
+
+
+def test_how_often_a_solution_is_disturbed_falls_with_the_number_of_pairs():
+    def count(n, kind="ordinal"):
+        pairs = Pairs(None, np.arange(n * (n - 1) // 2) + 1.0, None, 0, None)
+        return MonotoneProblem(n, 2, pairs, kind, "primary", Centered()).n_disturbed
+
+    assert [count(n) for n in (20, 64, 100, 500)] == [20, 9, 4, 0]
+    assert count(20, "interval") == 0
