@@ -14,8 +14,8 @@ settings.load_profile("skmde")
 
 HERE = Path(__file__).parent
 OWN_SETTINGS = {HERE / name for name in ("browser", "integrations", "migration")}
-# A test with more variants than this has about a third of them in each run.
-MANY, SHARE = 12, 3
+# A test with more variants than this has about a fifth of them in each run.
+MANY, SHARE = 6, 5
 # What these check of one public name or estimator says nothing of the next.
 WHOLE = {
     "test_docstrings.py",
