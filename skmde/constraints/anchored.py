@@ -9,12 +9,13 @@ import numpy as np
 import torch
 
 from skmde._utils.validation import as_host_array, check_not_masked
-from skmde.constraints.base import Constraint, relative_difference, standard_normal
+from skmde.constraints.base import relative_difference, standard_normal
+from skmde.constraints.cached import CachingConstraint
 
 Tensor = torch.Tensor
 
 
-class Anchored(Constraint):
+class Anchored(CachingConstraint):
     """Embeddings in which some items have given coordinates.
 
     Do not modify the arrays in place after the first use: an instance caches them as tensors.
@@ -118,11 +119,6 @@ class Anchored(Constraint):
     def finish(self, X: Tensor) -> Tensor:
         return self.project(X)
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        state.pop("_cache", None)
-        return state
-
     def _arrays(self) -> tuple[Any, Any]:
         """Distinct anchors in ascending order, and their values."""
         return self._cached()["arrays"]
@@ -140,15 +136,11 @@ class Anchored(Constraint):
             )
         return cache[key]
 
-    def _cached(self) -> dict[Any, Any]:
-        # The solver needs the arrays in every iteration. If a parameter has been set since, it is
-        # another object.
-        cache: dict[Any, Any] | None = self.__dict__.get("_cache")
-        source = (self.anchors, self.values)
-        if cache is None or any(a is not b for a, b in zip(cache["source"], source, strict=True)):
-            cache = {"source": source, "arrays": _anchor_arrays(*source)}
-            self.__dict__["_cache"] = cache
-        return cache
+    def _source(self) -> tuple[Any, ...]:
+        return self.anchors, self.values
+
+    def _converted(self, *source: Any) -> tuple[Any, ...]:
+        return _anchor_arrays(*source)
 
 
 def _anchor_arrays(anchors: Any, values: Any) -> tuple[Any, Any]:

@@ -14,12 +14,13 @@ import numpy as np
 import torch
 
 from skmde._utils.validation import as_host_array
-from skmde.constraints.base import FILLED, Constraint
+from skmde.constraints.base import FILLED
+from skmde.constraints.cached import CachingConstraint
 
 Tensor = torch.Tensor
 
 
-class Box(Constraint):
+class Box(CachingConstraint):
     """Embeddings whose coordinates are between bounds.
 
     Do not modify arrays of bounds in place after the first use: an instance caches them as tensors.
@@ -140,11 +141,6 @@ class Box(Constraint):
     def finish(self, X: Tensor) -> Tensor:
         return self.project(X)
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        state.pop("_cache", None)
-        return state
-
     def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """The bounds as arrays of float64, infinite where there is none."""
         found: tuple[np.ndarray, np.ndarray] = self._cached()["arrays"]
@@ -162,16 +158,12 @@ class Box(Constraint):
         found: tuple[Tensor, Tensor] = cache[key]
         return found
 
-    def _cached(self) -> dict[Any, Any]:
-        # The solver needs the bounds in every iteration. If a parameter has been set since, it is
-        # another object.
-        cache: dict[Any, Any] | None = self.__dict__.get("_cache")
-        source = (self.low, self.high)
-        if cache is None or any(a is not b for a, b in zip(cache["source"], source, strict=True)):
-            arrays = _bound(self.low, "low", -np.inf), _bound(self.high, "high", np.inf)
-            cache = {"source": source, "arrays": arrays}
-            self.__dict__["_cache"] = cache
-        return cache
+    def _source(self) -> tuple[Any, ...]:
+        return self.low, self.high
+
+    def _converted(self, *source: Any) -> tuple[Any, ...]:
+        low, high = source
+        return _bound(low, "low", -np.inf), _bound(high, "high", np.inf)
 
 
 class NonNegative(Box):

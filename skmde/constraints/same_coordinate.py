@@ -17,12 +17,12 @@ import numpy as np
 import torch
 
 from skmde._utils.validation import as_host_array
-from skmde.constraints.base import Constraint
+from skmde.constraints.cached import CachingConstraint
 
 Tensor = torch.Tensor
 
 
-class SameCoordinate(Constraint):
+class SameCoordinate(CachingConstraint):
     """Embeddings in which the items of a group share one coordinate.
 
     Do not modify the arrays in place after the first use: an instance caches them as tensors.
@@ -115,11 +115,6 @@ class SameCoordinate(Constraint):
     def finish(self, X: Tensor) -> Tensor:
         return self.project(X)
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        state.pop("_cache", None)
-        return state
-
     def _with_shared(self, Z: Tensor, groups: _Groups, shared: Tensor) -> Tensor:
         column = Z[:, self.component].index_copy(0, groups.items, shared[groups.group])
         Z = Z.clone()
@@ -140,15 +135,11 @@ class SameCoordinate(Constraint):
         found: _Groups = cache[key]
         return found
 
-    def _cached(self) -> dict[Any, Any]:
-        # The solver needs the groups in every iteration. If a parameter has been set since, it is
-        # another object.
-        cache: dict[Any, Any] | None = self.__dict__.get("_cache")
-        source = (self.groups, self.values)
-        if cache is None or any(a is not b for a, b in zip(cache["source"], source, strict=True)):
-            cache = {"source": source, "arrays": _group_arrays(*source)}
-            self.__dict__["_cache"] = cache
-        return cache
+    def _source(self) -> tuple[Any, ...]:
+        return self.groups, self.values
+
+    def _converted(self, *source: Any) -> tuple[Any, ...]:
+        return _group_arrays(*source)
 
 
 @dataclass(frozen=True)
