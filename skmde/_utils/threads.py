@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -74,13 +75,14 @@ def count_threads(n_jobs: int | None = None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
-def even_pieces(start: int, stop: int, count: int) -> list[tuple[int, int]]:
+@lru_cache(maxsize=256)  # a solve asks for the same few in each iteration
+def even_pieces(start: int, stop: int, count: int) -> tuple[tuple[int, int], ...]:
     """Cut ``start:stop`` into `count` consecutive pieces of about the same length."""
     bounds = np.linspace(start, stop, count + 1).astype(np.int64).tolist()
-    return list(pairwise(bounds))
+    return tuple(pairwise(bounds))
 
 
-def run_pieces(function: Callable[..., Any], pieces: list[Any], n_threads: int) -> list[Any]:
+def run_pieces(function: Callable[..., Any], pieces: Sequence[Any], n_threads: int) -> list[Any]:
     """Return ``[function(*piece) for piece in pieces]``, computed by several threads.
 
     The calling thread also computes pieces. So one thread needs no pool, and the work proceeds

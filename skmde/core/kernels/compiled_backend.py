@@ -250,7 +250,7 @@ def _kernel_of(function: Penalty | Loss, dtype: torch.dtype) -> tuple[int, Any]:
     return kind, torch.tensor(parameters, dtype=dtype).numpy()
 
 
-def _vector_pieces(length: int) -> list[tuple[int, int]]:
+def _vector_pieces(length: int) -> tuple[tuple[int, int], ...]:
     """Pieces of a long vector; their number depends only on the length."""
     return even_pieces(0, length, min(_MAX_PIECES, -(-length // _NUMBERS_PER_PIECE)))
 

@@ -21,10 +21,13 @@ line search accepts or rejects the trial.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
 from skmde._linalg.reductions import add_multiple, dot
+from skmde._utils.jit import jit
 from skmde.core.kernels.backend import Backend
 
 
@@ -80,7 +83,7 @@ class CurvaturePairs:
         add_multiple(X_new.view(-1), X.view(-1), -1.0, out=row_s)
         add_multiple(G_new.view(-1), G.view(-1), -1.0, out=row_y)
         g, y = G_new.view(-1), row_y
-        ss = dot(row_s, row_s).repeat(1, 2)
+        ss = dot(row_s, row_s).expand(1, 2)
         dots = self.backend.history_dots(self._H, g, y)
         return torch.cat([dots, ss.to(dots)])
 
@@ -125,26 +128,50 @@ class CurvaturePairs:
         if not self._pairs:
             return -G, -squared_norm
         coefficients = np.zeros(2 * self.slots)
-        used = self._pairs  # the inner products of the free slot are stale, and may be NaN
+        used = np.array(self._pairs)  # inner products of the free slot are stale, and may be NaN
         with np.errstate(all="ignore"):  # after an overflow, the caller rejects the direction
-            a, b, gamma = self._coefficients()
+            a, b, gamma = _coefficients(used, self._sy, self._yy, self._sg, self._yg)
             slope = -(a[used] @ self._sg[used] + b[used] @ self._yg[used] + gamma * squared_norm)
         coefficients[: self.slots], coefficients[self.slots :] = -a, -b
         V = self.backend.combine(self._H, coefficients, g, -gamma)
         return V.view_as(G), float(slope)
 
-    def _coefficients(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """Coefficients of B^{-1} g = ``a @ S + b @ Y + gamma * g``, by the two-loop recursion."""
-        pairs, sy, yy = self._pairs, self._sy, self._yy
-        newest = pairs[-1]
-        gamma = sy[newest, newest] / yy[newest, newest]
-        alpha = np.zeros(self.slots)
-        for k, p in enumerate(reversed(pairs)):
-            later = pairs[len(pairs) - k :]
-            alpha[p] = (self._sg[p] - sy[p, later] @ alpha[later]) / sy[p, p]
-        a = np.zeros(self.slots)
-        for k, p in enumerate(pairs):
-            earlier = pairs[:k]
-            z = gamma * (self._yg[p] - yy[p, pairs] @ alpha[pairs]) + sy[earlier, p] @ a[earlier]
-            a[p] = alpha[p] - z / sy[p, p]
-        return a, -gamma * alpha, gamma
+
+@jit()
+def _coefficients(pairs: Any, sy: Any, yy: Any, sg: Any, yg: Any) -> Any:
+    """Coefficients of B^{-1} g = ``a @ S + b @ Y + gamma * g``, by the two-loop recursion.
+
+    Parameters
+    ----------
+    pairs : array of int
+        Slots in use, oldest first.
+    sy, yy : array of shape (slots, slots)
+        Inner products of the pairs.
+    sg, yg : array of shape (slots,)
+        Inner products of the pairs with g.
+
+    Returns
+    -------
+    a, b : array of shape (slots,)
+        0 for the slots that are not in use.
+    gamma : float
+    """
+    count, newest = len(pairs), pairs[-1]
+    gamma = sy[newest, newest] / yy[newest, newest]
+    alpha, a = np.zeros(len(sg)), np.zeros(len(sg))
+    for k in range(count - 1, -1, -1):
+        p = pairs[k]
+        rest = sg[p]
+        for later in pairs[k + 1 :]:
+            rest -= sy[p, later] * alpha[later]
+        alpha[p] = rest / sy[p, p]
+    for k in range(count):
+        p = pairs[k]
+        z = yg[p]
+        for q in pairs:
+            z -= yy[p, q] * alpha[q]
+        z *= gamma
+        for earlier in pairs[:k]:
+            z += sy[earlier, p] * a[earlier]
+        a[p] = alpha[p] - z / sy[p, p]
+    return a, -gamma * alpha, gamma
