@@ -155,7 +155,7 @@ def test_explore_example_writes_a_page(tmp_path):
 
 def test_grid_search_example_draws_a_picture(tmp_path):
     picture = tmp_path / "grid_search.png"
-    few = ["--n-samples", "150", "--n-draws", "3", "--n-jobs", "1"]
+    few = ["--n-samples", "120", "--n-draws", "2", "--n-jobs", "1"]
     printed = _run("plot_grid_search.py", "--output", picture, *few)
     score, accuracy = map(float, re.findall(r"best (?:score|accuracy) (\S+):", printed))
     assert 0.1 < score < 1 and 0.5 < accuracy <= 1

@@ -669,10 +669,10 @@ def test_row_42_same_seed_same_bits(case):
 
 
 def test_row_42_same_bits_for_any_number_of_threads(processes):
-    bits = [processes[threads]["bits"] for threads in ("1", "2", "4")]
-    assert len(bits[0]) == sum(1 + len(case.ways) for case in CASES.values())
-    assert bits[0] == bits[1] == bits[2]
-    assert processes["2"]["bits with n_jobs=2"] == bits[0]
+    one, four = (processes[threads]["bits"] for threads in ("1", "4"))
+    assert len(one) == sum(1 + len(case.ways) for case in CASES.values())
+    assert one == four
+    assert processes["2"]["bits with n_jobs=2"] == one
 
 
 @over()

@@ -21,7 +21,7 @@ from strategies import BORDERS, ESTIMATORS, SMALL, recipes
 import skmde
 
 EXAMPLES = settings(
-    max_examples=60,
+    max_examples=30,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     # a recipe says it all, and to shrink it may take minutes
     phases=[Phase.explicit, Phase.generate],

@@ -6,6 +6,7 @@ The search knows all gaps of a line and all anchors, and starts Newton's method 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from slowly import slow
 
 import skmde.estimators.neighborhoods.placing as estimator_module
 from skmde import PreserveNeighbors
@@ -17,9 +18,14 @@ N, Q = 300, 80
 X = load_digits().data[: N + Q]
 PARTS = [0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98]  # of a gap
 LINES = [
-    {"repulsion": kind, "repulsive_penalty": name}
-    for kind in ("sampled", "all")
-    for name in ("log", "inverse_power", "log_ratio")
+    {"repulsion": "sampled", "repulsive_penalty": "log"},
+    {"repulsion": "all", "repulsive_penalty": "log_ratio"},
+    *slow(
+        {"repulsion": "sampled", "repulsive_penalty": "inverse_power"},
+        {"repulsion": "sampled", "repulsive_penalty": "log_ratio"},
+        {"repulsion": "all", "repulsive_penalty": "log"},
+        {"repulsion": "all", "repulsive_penalty": "inverse_power"},
+    ),
 ]
 CUSPS = [
     {"attractive_penalty": Power(0.5), "repulsion": "sampled", "repulsive_penalty": name}
