@@ -96,7 +96,7 @@ def _times_transposed(Z, mean, Y):
 def _orthonormal(B):
     """Orthonormal basis of the span of the columns of B, with as many columns as its rank."""
     squared, vectors = np.linalg.eigh(_gram(B, B))
-    kept = squared > 1e-14 * squared[-1]
+    kept = squared > 1e-14 * squared.max(initial=0.0)
     return _product(B, vectors[:, kept] / np.sqrt(squared[kept]))
 
 

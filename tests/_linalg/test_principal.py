@@ -51,6 +51,16 @@ def test_start_has_unit_size_and_no_empty_column():
     np.testing.assert_array_equal(start, pca_start(X, 3, np.random.RandomState(0)))
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("shape", [(5, 3), (6, 90), (90, 6), (90, 90)])
+def test_equal_rows_have_scores_of_zero(shape, sparse, monkeypatch):
+    monkeypatch.setattr("skmde._linalg.principal._SMALL", 8)
+    X = np.zeros(shape)
+    scores = principal_scores(sp.csr_array(X) if sparse else X, 2, np.random.default_rng(0))
+    np.testing.assert_array_equal(scores, np.zeros((shape[0], 2)))
+    assert np.isfinite(pca_start(X, 2, np.random.RandomState(0))).all()
+
+
 def test_more_components_than_features():
     start = pca_start(data(30, 2), 5, np.random.RandomState(0))
     assert start.shape == (30, 5)

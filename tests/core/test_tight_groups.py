@@ -51,6 +51,16 @@ def test_ordinary_data_have_no_tight_group(loss):
     assert groups_of(np.vstack([POINTS, POINTS[:5]]), loss=loss) is None  # pairs at distance 0
 
 
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+@pytest.mark.parametrize("pairs", [[[0, 1]], [[0, 1], [4, 7]]])
+def test_few_pairs_among_many_items_are_not_tight(loss, pairs):
+    weights = np.full(len(pairs), 3.0)
+    edges = EdgeList.build(
+        np.array(pairs), 300, loss, deviations=weights, weights=weights, dtype=torch.float64
+    )
+    assert find_tight_groups(edges, 300, NONE) is None
+
+
 @pytest.mark.parametrize("as_list", [False, True])
 @pytest.mark.parametrize("loss", ["kamada_kawai", "fractional", "soft_fractional", "sammon"])
 def test_the_items_of_near_copies_are_found(loss, as_list):
