@@ -54,11 +54,18 @@ _RUNS_BETWEEN = 4  # for losses with poles, whose starts are searched for
 # In radii of the embedding: bounds to which distances other than 0 are clipped, and the limit on
 # an item's distance from the centre.
 _SHORTEST, _LONGEST, _LIMIT = 1e-12, 1e30, 1e15
+# Values that differ by less, relatively, are equal up to rounding errors.
+_EQUAL = 1e-12
 
 
 def _least(values: Floats) -> Rows:
-    """Row index of the minimum of each column; NaN counts as infinite."""
-    return np.where(np.isnan(values), np.inf, values).argmin(axis=0)
+    """Row index of the minimum of each column, the first of equal ones; NaN counts as infinite.
+
+    Values that differ by rounding errors are equal: an absolute loss is constant between kinks.
+    """
+    values = np.where(np.isnan(values), np.inf, values)
+    least = values.min(axis=0)
+    return (values <= least + _EQUAL * np.abs(least)).argmax(axis=0)
 
 
 def _minimize_from_best(
