@@ -1,14 +1,19 @@
 """Approximate Euclidean neighbours by faiss's inverted lists (an optional dependency).
 
-faiss finds several times as many candidates as wanted, in the space of the leading principal
-directions. The neighbours are then chosen by the distances in all features. This is the faiss index
-``PCA64,IVF256,Flat,Refine(Flat)``, assembled here for two reasons: the rows are not stored twice,
-and the projected rows are rounded to a grid. The rounding removes the last bits of the BLAS sums,
-which depend on the number of threads, so that all runs give identical results.
+faiss finds candidates in the space of the leading principal directions. The neighbours are then
+chosen by the distances in all features. This is the faiss index ``PCA64,IVF256,Flat,Refine(Flat)``,
+assembled here for two reasons: the rows are not stored twice, and the projected rows are rounded to
+a grid. The rounding removes the last bits of the BLAS sums, which depend on the number of threads,
+so that all runs give identical results.
 
 How many lists must be searched depends on the data: without clusters, neighbours are spread over
-many lists. So a few rows are compared with all others, and the search is extended until it finds
-nearly all neighbours of these rows.
+many lists. A fixed share of the lists would make the cost of all searches grow as n^2. So a few
+rows are compared with all others, and the effort rises from little until nearly all neighbours of
+these rows are found:
+
+- for unseen rows, the number of visited lists, then that of candidates;
+- for the training rows, the two nearest lists give a first table, which `refinement` improves. So
+  the cost grows nearly as n.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ import numpy as np
 
 from skmde.preprocessing.neighbors.backends.base import RowSearch, nearest_candidates
 from skmde.preprocessing.neighbors.backends.exact import ExactSearch
+from skmde.preprocessing.neighbors.backends.refinement import NearRows
 
 __all__ = ["FaissSearch", "is_installed"]
 
@@ -26,15 +32,22 @@ _MAX_DIRECTIONS = 64
 _SAMPLE = 4096  # approximate number of rows that the principal directions are computed from
 _GRID = 1 << 14  # grid steps per standard deviation along the first direction
 _ROWS_PER_LIST = 256
-_MAX_LISTS = 4096
-_SHARE_VISITED = 16  # at first one list in 16 is visited, but at least _MIN_VISITED lists
-_MIN_VISITED = 16
-_CANDIDATES = 4  # number of candidates for each wanted neighbour, at first
-_EFFORTS = (1, 2, 4, 8)  # factors for the numbers of visited lists and of candidates
-_RECALL = 0.95  # fraction of the true neighbours that must be found
+_LISTS = 1.5  # most lists, in square roots of the number of rows
+_TRAINED, _N_ITERATIONS = 48, 5  # rows per list, and steps of k-means, that place the lists
+_MIN_VISITED = 2  # lists
+_FEW_LISTS = 64  # that may all be visited; of more, at most half
+_CANDIDATES = (1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 32)  # for each wanted neighbour
+_RANKED = 0.99  # share of the neighbours that must be among the candidates
+_RECALL, _LEAST_RECALL = 0.98, 0.95  # shares of the true neighbours: wanted, and needed
 _N_CHECKED = 64  # number of rows whose recall is measured
+_MANY_VISITED = 20_000  # rows; a search that visits more takes longer than the passes over a table
+_FIRST_VISITED = 2  # lists; from one alone, no row would get to know another list
+_WIDTH, _LEAST_WIDTH = 1.5, 24  # near rows that are kept, for each neighbour, and at least
+_MAX_WIDTH = 8.0
+_FEW_CHANGES = 0.05  # of the near rows of a row in a pass; more passes would gain little
 _MIN_BATCH = 32  # for fewer than 20 queries, faiss sums distances in a different order
 _BLOCK = 4096
+_LARGE_BLOCK = 1 << 16
 _SEED = 1234
 
 
@@ -58,30 +71,50 @@ class FaissSearch(RowSearch):
         self.rows = rows
         n = len(rows)
         self._directions, self._step = _principal_directions(rows[:: max(1, n // _SAMPLE)])
-        short = self._shorten(rows)
-        d = short.shape[1]
-        n_lists = int(np.clip(n // _ROWS_PER_LIST, 1, _MAX_LISTS))
+        d = self._directions.shape[1]
+        n_lists = max(1, min(n // _ROWS_PER_LIST, int(_LISTS * np.sqrt(n))))
         index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_lists)
         index.cp.seed = _SEED
-        index.train(short[:: max(1, n // (64 * n_lists))])
-        index.add(short)
+        index.cp.niter = _N_ITERATIONS
+        index.train(self._shorten(rows[:: max(1, n // (_TRAINED * n_lists))]))
+        for start in range(0, n, _LARGE_BLOCK):
+            index.add(self._shorten(rows[start : start + _LARGE_BLOCK]))
         self._index = index
-        self._widen(n_neighbors)
+        self._check_rows(n_neighbors)
+        self._choose_effort()
 
-    def _widen(self, k):
-        """Increase the search effort until nearly all neighbours of a few rows are found."""
+    def _check_rows(self, k):
+        """Find the neighbours of a few rows by comparing them with all rows."""
         n = len(self.rows)
-        checked = np.arange(0, n, max(1, n // _N_CHECKED), dtype=np.int32)
-        queries = self.rows[checked]
-        truth, _ = ExactSearch(self.rows).search(queries, k, checked, None)
-        visited = max(_MIN_VISITED, self._index.nlist // _SHARE_VISITED)
-        for effort in _EFFORTS:
-            self._index.nprobe = min(visited * effort, self._index.nlist)
-            self._candidates = _CANDIDATES * effort
-            found, _ = self.search(queries, k, checked, None)
-            hits = (found[:, :, None] == truth[:, None, :]).any(axis=2)
-            if hits.mean() >= _RECALL:
+        self._checked = np.arange(0, n, max(1, n // _N_CHECKED), dtype=np.int32)
+        queries = self.rows[self._checked]
+        _, self._truth = ExactSearch(self.rows).search(queries, k, self._checked, None)
+
+    def _recall(self, squared):
+        """Share of the neighbours of the checked rows that are found, by their distances."""
+        k = min(self._truth.shape[1], squared.shape[1])
+        return float((squared[:, :k] <= self._truth[:, k - 1 : k] * (1 + 1e-5)).mean())
+
+    def _choose_effort(self):
+        """Choose how many lists and candidates a search of unseen rows takes."""
+        n_lists = self._index.nlist
+        k, most = self._truth.shape[1], max(min(n_lists, _FEW_LISTS), n_lists // 2)
+        queries = self.rows[self._checked]
+
+        def recall():
+            return self._recall(self.search(queries, k, self._checked, None)[1])
+
+        self._index.nprobe = n_lists
+        for self._candidates in _CANDIDATES:
+            if recall() >= _RANKED:
                 break
+        self._index.nprobe = min(_MIN_VISITED, n_lists)
+        found = recall()
+        while found < _RECALL and self._index.nprobe < most:
+            more = max(self._index.nprobe + 1, self._index.nprobe * 5 // 4)
+            self._index.nprobe = min(more, most)
+            found = recall()
+        self._recall_of_search = found
 
     def __getstate__(self):
         state = self.__dict__.copy()
@@ -108,7 +141,7 @@ class FaissSearch(RowSearch):
         # Queries are sorted by list, so that rows and candidates of a list are still in the cache.
         order = np.argsort(self._index.quantizer.search(short, 1)[1][:, 0], kind="stable")
         bounds, candidates = self._find(
-            short[order], min(self._candidates * (k + 1), len(self.rows))
+            short[order], min(int(self._candidates * (k + 1)), len(self.rows))
         )
         indices, squared = nearest_candidates(
             queries, exclude, self.rows, candidates, bounds, k, n_jobs, order=order
@@ -120,13 +153,78 @@ class FaissSearch(RowSearch):
             indices[few], squared[few] = everyone.search(queries[few], k, exclude[few], n_jobs)
         return indices, squared
 
+    def search_training(self, k, n_jobs):
+        """The nearest other rows of each row: near rows at first, which are then improved."""
+        index = self._index
+        if index.nprobe * len(self.rows) <= _MANY_VISITED * index.nlist:
+            return super().search_training(k, n_jobs)
+        faiss = import_faiss()
+        order = self._rows_by_list(faiss)
+        near = self._first_table(faiss, order, max(int(_WIDTH * k), _LEAST_WIDTH))
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order), dtype=order.dtype)
+        checked = places[self._checked]
+        while True:
+            changed = near.improve(n_jobs)
+            found = self._recall(near.values[checked])
+            if found >= _RECALL:
+                break
+            if changed < _FEW_CHANGES * near.width:
+                if found >= _LEAST_RECALL or 2 * near.width > min(_MAX_WIDTH * k, len(order)):
+                    break
+                near.widen(2 * near.width)
+        if found < min(_RECALL, self._recall_of_search) - 0.02:
+            return super().search_training(k, n_jobs)
+        own = np.arange(len(order), dtype=np.int32)
+        candidates = np.where(near.indices >= 0, order[near.indices], np.int32(-1))
+        bounds = near.values
+        del near
+        bounds *= 1 - 1e-4  # they are sums in float32
+        return nearest_candidates(
+            self.rows, own, self.rows, candidates, bounds, k, n_jobs, order=order
+        )
+
+    def _rows_by_list(self, faiss):
+        """The rows, one list after another."""
+        lists = self._index.invlists
+        parts = [
+            faiss.rev_swig_ptr(lists.get_ids(number), lists.list_size(number)).astype(np.int32)
+            for number in range(self._index.nlist)
+            if lists.list_size(number)
+        ]
+        return np.concatenate(parts)
+
+    def _first_table(self, faiss, order, width):
+        """The nearest of the rows in a few lists, by their projections."""
+        n = len(order)
+        places = np.empty_like(order)
+        places[order] = np.arange(n, dtype=order.dtype)
+        short = np.empty((n, self._directions.shape[1]), np.float32)
+        for start in range(0, n, _LARGE_BLOCK):
+            short[start : start + _LARGE_BLOCK] = self._shorten(
+                self.rows[order[start : start + _LARGE_BLOCK]]
+            )
+        near = NearRows(self.rows, order, short, self._slack, width)
+        few = faiss.SearchParametersIVF(nprobe=_FIRST_VISITED)
+        for start in range(0, n, _LARGE_BLOCK):
+            block = short[start : start + _LARGE_BLOCK]
+            _, found = self._index.search(block, min(width + 1, n), params=few)
+            near.start(start, np.where(found >= 0, places[found], np.int32(-1)))
+        return near
+
+    @property
+    def _slack(self):
+        """How much longer than a distance that of projections may be, from their rounding."""
+        return self._step * np.sqrt(self._directions.shape[1])
+
     def _find(self, short, width):
         """Candidates in order of their distances along the principal directions."""
         n = len(short)
         if n < _MIN_BATCH:
             short = np.pad(short, ((0, _MIN_BATCH - n), (0, 0)))
         bounds, candidates = self._index.search(short, width)
-        bounds *= 1 - 1e-3  # margin for the rounding of directions and rows
+        # Lower bounds of the distances, with a margin for the rounding of directions and of rows.
+        bounds = np.maximum(np.sqrt(bounds) * (1 - 1e-3) - np.float32(self._slack), 0.0) ** 2
         return bounds[:n], candidates[:n]
 
 
