@@ -6,6 +6,7 @@ the same data, change no embedding; and moving the data moves the embedding as i
 """
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from embedding_properties import answer, check, found
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from limits import LIMITS, lowered
 from mde_recipes import check_problem, problems
-from relations import RELATIONS, check_relation
+from problem_recipes import Recipe
+from relations import RELATIONS, Relation, check_relation
 from scipy.spatial.distance import pdist
 from scipy.stats import ortho_group
 from strategies import BORDERS, ESTIMATORS, SMALL, recipes
@@ -35,6 +37,55 @@ FEW = settings(EXAMPLES, max_examples=16)
 def test_an_embedding_within_its_constraint_or_an_error_that_explains(estimator, data):
     # `make fuzz` tries more of the larger sizes
     check(data.draw(recipes(estimators=(estimator,), sizes=(*(10 * SMALL), *BORDERS[:4]))))
+
+
+# Cases of `make fuzz` that failed once.
+FOUND = {
+    "equal rows in float16": Recipe(
+        "PreserveDistances",
+        n=5,
+        d=3,
+        seed=1,
+        spread="integers",
+        scale=1e-9,
+        dtype="float16",
+        form="csc",
+        limits=("_linalg.principal._SMALL",),
+        params={"init": "pca", "n_components": 1, "constraint": "standardized"},
+    ),
+    "one pair": Recipe("PreserveDistances", n=300, d=1, seed=1, params={"max_pairs": 1}),
+    "thrown apart by the warm start": Recipe(
+        "PreserveNeighbors",
+        n=51,
+        d=6,
+        seed=3,
+        spread="integers",
+        scale=1e-6,
+        shift=1.0,
+        kind="tables",
+        dtype="uint8",
+        n_anchors=4,
+        measured="manhattan",
+        weightless=0.9,
+        weight_unit=1e-12,
+        params={
+            "max_distance": 0.5,
+            "tol": 0.1,
+            "constraint": "anchored",
+            "metric": "precomputed",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_random_problems_have_found_stays_mended(name):
+    check(FOUND[name])
+
+
+def test_the_first_of_equal_places_is_taken_in_any_unit():
+    one = Recipe("PreserveDistances", n=8, d=3, seed=289, params={"max_iter": 5, "n_components": 1})
+    check_relation(Relation(one, replace(one, scale=2.0**-40), unit=2.0**-40))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

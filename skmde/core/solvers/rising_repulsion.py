@@ -137,7 +137,8 @@ class RisingRepulsion(Solver):
             if not is_finite:
                 status = Status.NOT_FINITE
                 break
-            if norm <= self.tol * self.scale.gradient:
+            # Items that are far apart for a moment have a small gradient, too.
+            if norm <= self.tol * self.scale.gradient and total <= history.value[0]:
                 status = Status.CONVERGED
                 break
             weakest = attraction / (_EXAGGERATION * abs(energy)) if energy else slope

@@ -40,9 +40,9 @@ _CANDIDATES = (1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 32)  # for each wanted neighbou
 _RANKED = 0.99  # share of the neighbours that must be among the candidates
 _RECALL, _LEAST_RECALL = 0.98, 0.95  # shares of the true neighbours: wanted, and needed
 _N_CHECKED = 64  # number of rows whose recall is measured
-_MANY_VISITED = 20_000  # rows; a search that visits more takes longer than the passes over a table
-_FIRST_VISITED = 2  # lists; from one alone, no row would get to know another list
-_WIDTH, _LEAST_WIDTH = 1.5, 24  # near rows that are kept, for each neighbour, and at least
+_MANY_VISITED = 4500  # rows; a search that visits more takes longer than passes over a table
+_FIRST_VISITED = 3  # lists; from one alone, no row would get to know another list
+_WIDTH, _LARGE_WIDTH = 1.2, 1.6  # near rows that are kept, for each neighbour
 _MAX_WIDTH = 8.0
 _FEW_CHANGES = 0.05  # of the near rows of a row in a pass; more passes would gain little
 _MIN_BATCH = 32  # for fewer than 20 queries, faiss sums distances in a different order
@@ -155,12 +155,13 @@ class FaissSearch(RowSearch):
 
     def search_training(self, k, n_jobs):
         """The nearest other rows of each row: near rows at first, which are then improved."""
-        index = self._index
-        if index.nprobe * len(self.rows) <= _MANY_VISITED * index.nlist:
+        visited = self._index.nprobe * len(self.rows) / self._index.nlist
+        if visited <= _MANY_VISITED:
             return super().search_training(k, n_jobs)
         faiss = import_faiss()
         order = self._rows_by_list(faiss)
-        near = self._first_table(faiss, order, max(int(_WIDTH * k), _LEAST_WIDTH))
+        width = 2 + int((_WIDTH if visited < 4 * _MANY_VISITED else _LARGE_WIDTH) * k)
+        near = self._first_table(faiss, order, width)
         places = np.empty_like(order)
         places[order] = np.arange(len(order), dtype=order.dtype)
         checked = places[self._checked]
