@@ -65,7 +65,8 @@ class Map:
             ax.set_aspect("equal", adjustable="box")
             return
         ax.set_zlim(low[2], high[2])
-        ax.set_box_aspect(high - low)
+        sides = high / 2 - low / 2
+        ax.set_box_aspect(sides / sides.max())  # of which squares are taken
         ax.computed_zorder = False  # lines and rings lie above the points, as in the plane
         for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
             axis.set_ticks([])
