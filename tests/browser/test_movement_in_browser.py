@@ -28,7 +28,11 @@ WebGLRenderingContext.prototype.readPixels = function (...values) {
 };
 """
 QUICK = "performance.now = ((time) => () => (time += 0.01))(0);"
-STOP = "() => { window.clock = performance.now; performance.now = () => 1e7; }"
+STOP = """() => {
+  const now = performance.now();
+  window.clock = performance.now;
+  performance.now = () => now;
+}"""
 GO_ON = "() => { performance.now = clock; }"
 COUNT_DRAWINGS = """
 window.drawings = 0;
