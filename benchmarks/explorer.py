@@ -50,13 +50,15 @@ async ([milliseconds, speed]) => {
   fire("mousedown", canvas, ...place(0));
   const start = performance.now();
   let [passed, longest] = [0, 0];
-  for (let now; (now = performance.now() - start) < milliseconds; passed = now) {
-    longest = Math.max(longest, now - passed);
-    fire("mousemove", window, ...place(now));
+  while (passed < milliseconds) {
+    fire("mousemove", window, ...place(passed));
     await new Promise(requestAnimationFrame);
+    const now = performance.now() - start;
+    longest = Math.max(longest, now - passed);
+    passed = now;
   }
   fire("mouseup", window, ...place(passed));
-  return [(1000 * frames) / (performance.now() - start), longest];
+  return [(1000 * frames) / passed, longest];
 }
 """
 RENDERER = """
