@@ -146,9 +146,6 @@ OTHERS = {
     "many distances": lambda X: _quickly(
         PreserveDistances(max_iter=0, max_pairs=9000, init="random", random_state=0), X
     ),
-    "ordinal": lambda X: _quickly(
-        PreserveDistances(monotone=True, max_iter=1, random_state=0), X[:300]
-    ),
     "paths": lambda X: _quickly(PreserveDistances(n_neighbors=8, max_iter=0, random_state=0), X),
     "anchored": _anchored,
     "anchored distances": lambda X: _anchored(X, loss="squared"),
@@ -166,11 +163,10 @@ def test_other_estimators_promise_the_same(name):
     """As above; with `max_iter=0`, since the coordinates have no part in it."""
     rows = _normal(1300, 3, 0)
     estimator, unseen = OTHERS[name](rows[:500]), rows[500:]
-    n = 300 if name == "ordinal" else 500
     for contamination in (0.05, 0.2):
         rejected = np.count_nonzero(~estimator.is_supported(unseen, contamination=contamination))
-        rank = int(contamination * (n + 1))
-        low, high = beta.ppf([0.001, 0.999], rank, n + 1 - rank)
+        rank = int(contamination * 501)
+        low, high = beta.ppf([0.001, 0.999], rank, 501 - rank)
         bounds = binom.ppf(0.001, 800, low), binom.ppf(0.999, 800, high)
         assert bounds[0] <= rejected <= bounds[1], (contamination, rejected, bounds)
     assert not estimator.is_supported(rows[:5] + 1e3).any()
