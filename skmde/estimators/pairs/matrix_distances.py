@@ -114,7 +114,7 @@ class MatrixDistances:
 
     def choose_landmarks(self, most, rng, among=None):
         self._landmarks = sample_items(self.n_items, most, rng, among)
-        self._landmark_tables = LandmarkTables.of(self._between_landmarks())
+        self._near_landmarks = tuple(LandmarkTables.of(self._between_landmarks()))
         return self._landmarks
 
     def _between_landmarks(self):
@@ -127,7 +127,7 @@ class MatrixDistances:
         return D
 
     def landmark_tables(self):
-        return self._landmark_tables
+        return LandmarkTables(*self._near_landmarks)
 
     def of_unseen(self, X):
         return self._as_given(distances_to_training(X, self.n_items))

@@ -33,7 +33,7 @@ def support_of_rows(indices, distances, reach):
     there = indices >= 0
     counts = there.sum(axis=1)
     mean = np.where(there, reach, 0.0).sum(axis=1) / np.maximum(counts, 1)
-    own = np.where(there, distances, 0.0).max(axis=1)
+    own = np.where(there, distances, 0.0).max(axis=1, initial=0.0)
     ratio = np.divide(mean, own, out=np.ones(len(own)), where=own > mean)
     return np.where(counts > 0, ratio, 0.0)
 

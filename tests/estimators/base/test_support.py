@@ -208,6 +208,15 @@ def test_precomputed_distances_support_as_rows_do_where_landmarks_place():
     np.testing.assert_array_equal(given.predict_support(D), rows.predict_support(unseen))
 
 
+@pytest.mark.parametrize("n", [2, 3, 14, 17])
+def test_few_landmarks_have_as_many_neighbours_as_there_are(n):
+    X = _normal(n, 2, 0)
+    estimator = _quickly(PreserveDistances(max_iter=0, random_state=0), X)
+    near, far = estimator.score_samples([X[0], X[0] + 1e4])
+    assert 0 < far < 1e-2 < near <= 1
+    assert estimator._support_of_fitted().shape == (n,)
+
+
 def test_samples_beyond_the_largest_distance_are_not_supported():
     X = _normal(200, 2, 0)
     estimator = _anchored(X, loss="squared", max_distance=1.0)
