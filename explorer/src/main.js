@@ -24,7 +24,7 @@ const start = async () => {
   const page = readPage();
   const canvas = byId("canvas");
   const [first, second] = [page.components[0], page.components[1]];
-  const chart = createChart(canvas, first, second);
+  const chart = createChart(canvas, byId("picture"), first, second);
   const images = createImages(page.images);
   const tooltip = createTooltip(page, chart, images);
   const labels = createLabels(chart);
@@ -86,7 +86,7 @@ const start = async () => {
         lineWidth: 1,
       });
     }
-    chart.plot.drawAnnotations(lines);
+    chart.link(lines);
   };
 
   const legend = createLegend(byId("legend"), page.n, (mask) => {

@@ -21,6 +21,7 @@ from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.snapshots import SnapshotsMixin
+from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -44,7 +45,7 @@ from skmde.functions.repulsive import check_repulsive
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 
-class AnchoredMDE(GrowingMixin, SnapshotsMixin):
+class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
     r"""Minimum-distortion embedding in which some samples have given coordinates.
 
     Samples with given coordinates are the anchors; all others are free samples. The coordinates of
@@ -613,3 +614,9 @@ class AnchoredMDE(GrowingMixin, SnapshotsMixin):
     def _coordinates(self, X):
         """Coordinates of unseen samples, float64."""
         return self._pairs.place(X, self.embedding_, count_threads(self.n_jobs))
+
+    def _support(self, X):
+        return self._pairs.support(X)
+
+    def _support_of_fitted(self):
+        return self._pairs.support_of_fitted()

@@ -24,6 +24,7 @@ from skmde.estimators._anchored import AnchoredMDE
 from skmde.estimators.base.callbacks import FitCallbacksMixin
 from skmde.estimators.base.input import InputMixin
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
+from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import Data, Device, Metric, Parameters, RandomState
 from skmde.estimators.judging.mixin import JudgingMixin
 from skmde.estimators.representation.mixin import RepresentationMixin
@@ -34,6 +35,7 @@ from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 class AnchoredClassifier(
     ClassifierMixin,
+    SupportMixin,
     JudgingMixin,
     RepresentationMixin,
     FitCallbacksMixin,
@@ -275,6 +277,12 @@ class AnchoredClassifier(
         check_is_fitted(self)
         X = self._checked_unseen(X)
         return _probabilities(self.embedding_estimator_.transform(X))
+
+    def _support(self, X):
+        return self.embedding_estimator_._support(X)
+
+    def _support_of_fitted(self):
+        return self.embedding_estimator_._support_of_fitted()
 
     def predict(self, X: Data) -> np.ndarray:
         """Predict the most probable class of unseen samples.

@@ -26,12 +26,15 @@ from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.input import as_output
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
+from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import Callbacks, Data, Metric, Parameters, RandomState
 from skmde.estimators.judging.problem import SolvedProblem
 from skmde.estimators.judging.redundancy import HeldOutPairs, without_pairs
+from skmde.estimators.samples.support import support_by_tables, support_of_tables
 from skmde.estimators.spectral.methods import METHODS
 from skmde.exceptions import ConvergenceWarning
 from skmde.functions.powers import Quadratic
+from skmde.preprocessing.dimension import intrinsic_dimension
 from skmde.preprocessing.graphs.weights import edges_from_graph
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
@@ -42,7 +45,7 @@ _TOLERANCES = (1e-7, 1e-3)
 _SHOWN = 5  # eigenvalues that a notebook shows
 
 
-class QuadraticMDE(BaseEmbedding):
+class QuadraticMDE(SupportMixin, BaseEmbedding):
     r"""Quadratic minimum-distortion embedding (spectral embedding), solved globally.
 
     The embedding minimises the average distortion
@@ -481,6 +484,25 @@ class QuadraticMDE(BaseEmbedding):
             )
         embedding = self.embedding_.astype(np.float64)
         return self._problem.place_others(rows_of(X, items), items, embedding)
+
+    def _support(self, X):
+        return support_by_tables(self._neighbor_tables(), X, None)
+
+    def _support_of_fitted(self):
+        tables = self._neighbor_tables()
+        k = max(1, int(np.ceil(np.mean((tables.indices >= 0).sum(axis=1)))))
+        return support_of_tables(tables, k, intrinsic_dimension(tables.distances))
+
+    def _neighbor_tables(self):
+        """The neighbours by which samples are placed."""
+        if self._problem.neighbors is None:
+            raise ValueError(
+                f"weights={self._problem_name!r} places a sample by all training samples, not by "
+                "its nearest ones, so there is no distance that says how far it is from them. Use "
+                "the weights 'laplacian', 'normalized_laplacian' or 'lle', PreserveNeighbors or "
+                "PreserveDistances."
+            )
+        return self._problem.neighbors
 
     def _solved_facts(self):
         shown = [f"{value:.3g}" for value in self.eigenvalues_[:_SHOWN]]

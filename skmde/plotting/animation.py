@@ -287,8 +287,9 @@ class EmbeddingAnimation:
         Parameters
         ----------
         path : str or path-like
-            The suffix says how: ".gif", ".mp4" (needs the program ffmpeg), or ".html", a page that
-            works by itself, with buttons.
+            The suffix says how: ".gif", ".mp4", or ".html", a page that works by itself, with
+            buttons. An MP4 file is written by the program ffmpeg: the one that matplotlib finds,
+            or else that of the package imageio-ffmpeg.
         dpi : float, default=100
             Pixels per inch; a new figure is 6.4 inches wide.
 
@@ -299,26 +300,22 @@ class EmbeddingAnimation:
         RuntimeError
             If there is no ffmpeg.
         """
-        from matplotlib import animation
+        from matplotlib import animation, rc_context
 
         path = Path(path)
-        kind = path.suffix.lower()
+        kind, settings = path.suffix.lower(), {}
         if kind == ".html":
             path.write_text(self._page(dpi), encoding="utf-8")
             return
         if kind == ".gif":
             writer = animation.PillowWriter(fps=self.frames_per_second)
         elif kind == ".mp4":
-            if not animation.writers.is_available("ffmpeg"):
-                raise RuntimeError(
-                    "An MP4 file is written by the program ffmpeg, which was not found. Install "
-                    "it (apt install ffmpeg, brew install ffmpeg or conda install ffmpeg), or "
-                    "save a .gif or .html file."
-                )
+            settings = _settings_of_ffmpeg()
             writer = animation.FFMpegWriter(fps=self.frames_per_second)
         else:
             raise ValueError(f"path must end in .gif, .mp4 or .html; got {str(path)!r}.")
-        self.animation().save(path, writer=writer, dpi=dpi)
+        with rc_context(settings):
+            self.animation().save(path, writer=writer, dpi=dpi)
 
     def _page(self, dpi):
         return _PAGE.format(
@@ -338,6 +335,25 @@ class EmbeddingAnimation:
 
     def _repr_html_(self):
         return self._player(72)
+
+
+def _settings_of_ffmpeg():
+    """matplotlib's settings under which it finds the program ffmpeg."""
+    from matplotlib.animation import writers
+
+    if writers.is_available("ffmpeg"):
+        return {}
+    try:
+        from imageio_ffmpeg import get_ffmpeg_exe
+
+        return {"animation.ffmpeg_path": get_ffmpeg_exe()}
+    except (ImportError, RuntimeError) as error:  # not installed, or without the program
+        raise RuntimeError(
+            "An MP4 file is written by the program ffmpeg, which was not found. Install the "
+            "package that brings it, pip install imageio-ffmpeg, or the program itself (apt "
+            "install ffmpeg, brew install ffmpeg or conda install ffmpeg); or save a .gif or "
+            ".html file."
+        ) from error
 
 
 def _read_snapshots(source, align):

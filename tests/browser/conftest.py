@@ -8,8 +8,7 @@ from playwright.sync_api import sync_playwright
 
 WAIT = 60_000  # milliseconds; software rendering on a busy machine is slow
 ARGUMENTS = [
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
+    # WebGL in software; the page is put together without a graphics card as well
     "--enable-unsafe-swiftshader",
     # tests run in containers as well, and open their own pages only
     "--no-sandbox",

@@ -1,5 +1,8 @@
 """Films: what each picture shows, the files, and wrong input."""
 
+import sys
+from types import SimpleNamespace
+
 import matplotlib
 import numpy as np
 import pytest
@@ -115,12 +118,47 @@ def test_an_html_page_has_all_pictures_and_no_markup_of_the_title(tmp_path):
     assert "data:image/png;base64" in film._repr_html_()
 
 
-def test_an_mp4_needs_ffmpeg(tmp_path, monkeypatch):
+def _without_ffmpeg(monkeypatch, package):
     from matplotlib.animation import writers
 
     monkeypatch.setattr(writers, "is_available", lambda name: False)
-    with pytest.raises(RuntimeError, match="apt install ffmpeg"):
-        animate(FILM, **FAST).save(tmp_path / "film.mp4")
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", package)
+
+
+def test_an_mp4_needs_ffmpeg(tmp_path, monkeypatch):
+    def fail():
+        raise RuntimeError("No ffmpeg exe could be found.")
+
+    for package in (None, SimpleNamespace(get_ffmpeg_exe=fail)):
+        _without_ffmpeg(monkeypatch, package)
+        with pytest.raises(RuntimeError, match=r"pip install imageio-ffmpeg, .*apt install"):
+            animate(FILM, **FAST).save(tmp_path / "film.mp4")
+
+
+def test_the_ffmpeg_of_imageio_is_found_and_the_setting_stays(tmp_path, monkeypatch):
+    program = tmp_path / "its own ffmpeg"
+    program.write_text(f"#!/bin/sh\necho $0 $@ > '{tmp_path}/called'\nexec cat > /dev/null\n")
+    program.chmod(0o755)
+    _without_ffmpeg(monkeypatch, SimpleNamespace(get_ffmpeg_exe=lambda: str(program)))
+    before = matplotlib.rcParams["animation.ffmpeg_path"]
+    animate(FILM, **FAST).save(tmp_path / "film.mp4", dpi=40)
+    called = (tmp_path / "called").read_text()
+    assert called.startswith(str(program)) and "film.mp4" in called
+    assert matplotlib.rcParams["animation.ffmpeg_path"] == before
+
+
+def test_an_mp4_has_all_pictures_and_they_differ(tmp_path):
+    imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    film = animate(FILM, np.arange(30) % 3, color_name="class", **FAST)
+    film.save(tmp_path / "film.mp4", dpi=50)
+    frames = imageio_ffmpeg.read_frames(str(tmp_path / "film.mp4"))
+    about = next(frames)
+    width, height = about["size"]
+    assert about["fps"] == 10 and (width, height) == (320, 280)
+    pictures = [np.frombuffer(frame, np.uint8).reshape(height, width, 3) for frame in frames]
+    assert len(pictures) == 5 + 10
+    assert (np.abs(pictures[0].astype(int) - pictures[-1]).max(axis=2) > 60).mean() > 0.005
+    assert np.abs(pictures[4].astype(int) - pictures[-1]).mean() < 1  # the last picture stays
 
 
 @pytest.mark.parametrize("name", ["film.avi", "film", "film.png"])

@@ -387,6 +387,21 @@ def test_long_names_leave_room_for_the_map():
     assert width > 0.4 * display.figure_.bbox.width
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n_components", [2, 3])
+def test_huge_and_tiny_coordinates_give_the_same_picture(n_components):
+    X = np.random.default_rng(0).normal(size=(40, n_components))
+
+    def picture(unit):
+        display = EmbeddingDisplay.from_embedding(unit * X, np.arange(40) % 3)
+        display.figure_.canvas.draw()
+        return np.asarray(display.figure_.canvas.buffer_rgba()).copy()
+
+    expected = picture(1.0)
+    for unit in (2.0**-900, 2.0**1010):
+        np.testing.assert_array_equal(picture(unit), expected)
+
+
 def test_the_box_in_space_lies_within_the_picture():
     display = EmbeddingDisplay.from_embedding(_normal(50, 3), np.arange(50) % 3)
     display.figure_.draw_without_rendering()

@@ -82,9 +82,22 @@ def test_wrong_arguments_are_refused(options, message):
         (np.zeros((0, 2)), r"0 sample\(s\)"),
         (np.zeros((5, 0)), r"0 feature\(s\)"),
         (sp.csr_array(np.eye(3)), "embedding is a sparse matrix"),
+        (1e307 * np.eye(3), r"up to 1.0e\+307, and .* would overflow. .* embedding / abs"),
+        (1e-300 * np.eye(3), r"up to 1.0e-300, and .* would vanish"),
         ([["a", "b"], ["c", "d"]], r"could not convert|Unable to convert"),
     ],
-    ids=["nan", "inf", "4-d", "1-d array", "empty", "no columns", "sparse", "texts"],
+    ids=[
+        "nan",
+        "inf",
+        "4-d",
+        "1-d array",
+        "empty",
+        "no columns",
+        "sparse",
+        "huge",
+        "tiny",
+        "texts",
+    ],
 )
 def test_wrong_embeddings_are_refused(embedding, message):
     with pytest.raises(ValueError, match=message):

@@ -2,6 +2,8 @@
 
 import createScatterplot, { createRegl, createRenderer } from "regl-scatterplot";
 
+import { createMotion } from "./motion.js";
+
 const FIT_PADDING = 0.1;
 const SMALLEST_VIEW = 0.1; // of the map, which has the length 2, so that single items keep company
 const TOOLS = 48; // pixels at the top of the map
@@ -32,6 +34,9 @@ const suppressClicksOfDrags = (canvas) => {
 // The engine adds up colours as floats, which graphics chips of some phones cannot draw: bytes then
 // do nearly as well. By default it would draw as many pixels as the window has.
 const rendererFor = (canvas) => {
+  // Asked for first, so that the engine gets this context. Points have smooth edges of their own:
+  // samples of pixels would change nothing but the time that it takes.
+  canvas.getContext("webgl", { antialias: false, preserveDrawingBuffer: true });
   const regl = createRegl(canvas);
   if (!regl.hasExtension("EXT_float_blend") || !regl.hasExtension("WEBGL_color_buffer_float")) {
     const { framebuffer } = regl;
@@ -40,13 +45,17 @@ const rendererFor = (canvas) => {
   return createRenderer({ regl, canvas });
 };
 
-export const createChart = (canvas, x, y) => {
+export const createChart = (canvas, picture, x, y) => {
   const n = x.length;
-  const renderer = rendererFor(document.createElement("canvas"));
-  const resize = () => renderer.resize(canvas.clientWidth, canvas.clientHeight);
-  resize();
-  new ResizeObserver(resize).observe(canvas);
-  const plot = createScatterplot({
+  const renderer = rendererFor(picture);
+  let plot = null;
+  const motion = createMotion(renderer, canvas, {
+    camera: () => plot.get("camera"),
+    redraw: () => plot?.redraw(),
+  });
+  motion.resize();
+  new ResizeObserver(motion.resize).observe(canvas);
+  plot = createScatterplot({
     renderer,
     canvas,
     pointSize: pointSize(n),
@@ -63,6 +72,8 @@ export const createChart = (canvas, x, y) => {
     spatialIndexUseWorker: false,
   });
   suppressClicksOfDrags(canvas);
+  for (const event of ["select", "deselect"]) plot.subscribe(event, motion.forget);
+  for (const event of ["pointover", "pointout"]) plot.subscribe(event, motion.hover);
   let shown = null; // null: all
   let coordinates = { x, y };
   let spatialIndex;
@@ -72,18 +83,22 @@ export const createChart = (canvas, x, y) => {
 
   const chart = {
     plot,
+    motion,
     on: (event, handler) => plot.subscribe(event, handler),
 
     // `codes`: the index into `colors` of each point.
     async paint(codes, colors) {
       plot.set({ colorBy: "valueA", pointColor: colors });
-      await plot.draw(
-        { ...coordinates, valueA: codes },
-        { zDataType: "categorical", preventFilterReset: true, spatialIndex },
+      await motion.during(
+        plot.draw(
+          { ...coordinates, valueA: codes },
+          { zDataType: "categorical", preventFilterReset: true, spatialIndex },
+        ),
       );
       spatialIndex = plot.get("spatialIndex");
     },
     recolor(colors) {
+      motion.forget();
       plot.set({ pointColor: colors });
     },
     move(newX, newY) {
@@ -122,6 +137,10 @@ export const createChart = (canvas, x, y) => {
       const [width, height] = size();
       camera().scale([factor, factor], [(2 * sx - width) / height, 1 - (2 * sy) / height]);
       plot.redraw();
+    },
+    // Lines between items.
+    link(lines) {
+      return motion.during(plot.drawAnnotations(lines));
     },
     // Show a rectangle of the map, below the tools.
     fit([left, bottom, right, top], transition = false) {
@@ -174,6 +193,7 @@ export const createChart = (canvas, x, y) => {
     // `mask`: 1 for each point that is shown; null for all.
     show(mask) {
       shown = mask;
+      motion.forget();
       if (!mask) return plot.get("isPointsFiltered") ? plot.unfilter() : undefined;
       const items = [];
       for (let k = 0; k < n; k++) if (mask[k]) items.push(k);

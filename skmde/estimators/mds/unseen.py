@@ -12,6 +12,7 @@ from skmde._utils.sklearn_compat import TransformerMixin, check_is_fitted
 from skmde._utils.threads import count_threads
 from skmde.core.placement.by_distances import place_by_distances
 from skmde.estimators.base.input import as_output
+from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import Data
 from skmde.estimators.pairs.stress import stress_ratio, sums_of_squares
 from skmde.preprocessing.neighbors.known_rows import with_twins
@@ -19,8 +20,8 @@ from skmde.preprocessing.neighbors.known_rows import with_twins
 _ROWS_AT_ONCE = 1000  # that are placed as if they were unseen
 
 
-class UnseenByDistancesMixin(TransformerMixin):  # so that set_output applies to transform
-    """The methods ``transform`` and ``score``; not for direct use.
+class UnseenByDistancesMixin(SupportMixin, TransformerMixin):  # set_output applies to transform
+    """The methods ``transform`` and ``score``, and those of the support; not for direct use.
 
     An estimator has a source of distances to its landmarks, a loss and its unit, and a scale of the
     distances or a curve that gives their disparities.
@@ -79,6 +80,14 @@ class UnseenByDistancesMixin(TransformerMixin):  # so that set_output applies to
     def _coordinates(self, X):
         project = self._row_projection()
         return np.concatenate([self._place(part, project)[0] for part in self._blocks(X)])
+
+    def _support(self, X):
+        source, tables = self._distance_source, self._distance_source.landmark_tables()
+        parts = [tables.support(source.of_unseen(part)[0]) for part in self._blocks(X)]
+        return np.concatenate(parts)
+
+    def _support_of_fitted(self):
+        return self._distance_source.landmark_tables().support_of_fitted()
 
     def _blocks(self, X):
         return blocks_of_rows(X, len(self._landmarks))

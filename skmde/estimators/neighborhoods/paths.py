@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from skmde._utils.rows import as_csr
 from skmde.estimators.neighborhoods.weights import NeighborWeights
-from skmde.estimators.pairs.neighbors import support_of_rows
+from skmde.estimators.samples.support import support_of_rows
 from skmde.preprocessing.dimension import intrinsic_dimension
 from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.graphs.near_nodes import NearNodes

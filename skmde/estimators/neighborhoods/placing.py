@@ -6,20 +6,29 @@ from typing import Any
 
 import numpy as np
 
+from skmde._utils.device import cpu_by_default
 from skmde._utils.rows import rows_of
+from skmde._utils.sklearn_compat import check_is_fitted
 from skmde._utils.threads import count_threads
 from skmde.core.placement.by_neighbors import place_by_neighbors
-from skmde.estimators.base.neighbor_scores import NeighborScoresMixin
+from skmde.estimators.base.input import InputMixin
+from skmde.estimators.base.support import SupportMixin
+from skmde.estimators.base.typing import Data
 from skmde.preprocessing.neighbors.known_rows import with_twins
 
+_SCORED = 15  # nearest training samples that `score` compares
 
-class NeighborPlacementMixin(NeighborScoresMixin):
+
+class NeighborPlacementMixin(SupportMixin, InputMixin):
     """Coordinates of samples that their neighbours attract and samples in general repel.
 
     ``_counted`` selects the samples of nonzero weight, ``_neighbors`` finds neighbours among them,
     ``_rule`` has the penalties, and ``_repulsive`` says which samples repel.
     """
 
+    embedding_: np.ndarray
+    _counted: Any
+    _neighbors: Any
     _rule: Any
     _repulsive: Any
     n_jobs: int | None
@@ -89,3 +98,47 @@ class NeighborPlacementMixin(NeighborScoresMixin):
     def _columns(self, X):
         """The part of X that refers to the samples of nonzero weight."""
         return self._counted.columns(X) if self._is_precomputed() else X
+
+    def _support(self, X):
+        return self._neighbors.support(self._columns(X))
+
+    def _support_of_fitted(self):
+        return self._neighbors.support_of_fitted()
+
+    def score(self, X: Data, y: Any = None) -> float:
+        """Share of the nearest training samples that are also nearest in the embedding.
+
+        For every row of X, the 15 training samples nearest to it are compared with the 15 training
+        samples nearest to its coordinates in the embedding (see `transform`). The score is the mean
+        share that both sets have in common. 1 is best; a random embedding scores
+        ``15 / n_samples``. The number 15 does not depend on `n_neighbors`, and the score does not
+        depend on the scale of the penalties. So a grid search can use it to compare numbers of
+        neighbours, weights of repulsion, penalties, dimensions and constraints.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            As for `transform`. Use unseen samples to avoid an optimistic score.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            Between 0 and 1.
+        """
+        # Imported here because it loads a tenth of scikit-learn, which a fit does not need.
+        from sklearn.neighbors import NearestNeighbors
+
+        check_is_fitted(self)
+        with cpu_by_default():
+            X = self._checked_unseen(X)
+            coordinates, _ = self._place(X)
+            indices = self._neighbors.nearest(self._columns(X), _SCORED)
+        anchors = self._counted.rows(self.embedding_)
+        k = min(indices.shape[1], len(anchors))
+        search = NearestNeighbors(n_neighbors=k).fit(anchors)
+        near = search.kneighbors(coordinates, return_distance=False)
+        valid = indices >= 0
+        common = (indices[:, :, None] == near[:, None, :]).any(axis=2) & valid
+        return float(np.mean(common.sum(axis=1) / np.maximum(valid.sum(axis=1), 1)))

@@ -28,6 +28,10 @@ from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
 from skmde.preprocessing.pairs.sampling import all_edges
 
+_NO_SUPPORT = (
+    "metric='affinity' gives the weights of pairs, and weights do not say how far a sample is from "
+    "the training samples. Use a metric of rows, or metric='precomputed' with distances."
+)
 _MAX_PAIRS = 10_000_000
 _ROWS_AT_ONCE = 4096  # training samples that are placed at once as if they were unseen
 _MAX_LANDMARKS = 1000  # training samples that place an unseen one by distances
@@ -133,6 +137,12 @@ class AffinityPairs:
         indices, weights = np.full((q, k), -1), np.zeros((q, k))
         indices[at], weights[at] = rows.indices, rows.data
         return indices, weights, np.where(counts > 0, self._known.find(X), -1)
+
+    def support(self, X):
+        raise ValueError(_NO_SUPPORT)
+
+    def support_of_fitted(self):
+        raise ValueError(_NO_SUPPORT)
 
     def of_others(self, X, own):
         """Indices and weights of `of_unseen` for training rows, without the rows themselves."""
@@ -242,6 +252,14 @@ class WeightedPairs:
             embedding, *near, *self.functions, **repulsion, own=itself, n_threads=n_threads
         )
 
+    def support(self, X):
+        """The support of unseen samples, by their neighbours."""
+        return self.source.support(X)
+
+    def support_of_fitted(self):
+        """The support of the training samples, each as if it were unseen."""
+        return self.source.support_of_fitted()
+
 
 class DistancePairs:
     """Pairs that have original distances.
@@ -324,9 +342,26 @@ class DistancePairs:
         placed = [self._place(rows_of(X, k), own[k], embedding, n_threads) for k in parts]
         return np.concatenate(placed)
 
-    def _place(self, X, own, embedding, n_threads):
+    def support(self, X):
+        """The support of unseen samples, by their nearest landmarks."""
+        tables, parts = self._tables(), blocks_of_rows(X, len(self._items))
+        return np.concatenate([tables.support(self._distances(part)[0]) for part in parts])
+
+    def support_of_fitted(self):
+        """The support of the landmarks, each as if it were unseen."""
+        return self._tables().support_of_fitted()
+
+    def _tables(self):
+        return self.source.landmark_tables().within(self._max_distance)
+
+    def _distances(self, X):
+        """Distances to the landmarks, infinite beyond `max_distance`, and twins."""
         D, twin = self.source.of_unseen(X)
         D[self._max_distance < D] = np.inf
+        return D, twin
+
+    def _place(self, X, own, embedding, n_threads):
+        D, twin = self._distances(X)
         if own is not None:
             D[own[:, None] == self._items] = np.inf
             twin = np.full(len(own), -1)

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.components import component_labels
+from skmde.estimators.samples.support import LandmarkTables
 from skmde.preprocessing.pairs.sampling import all_edges
 
 _FEW_PAIRS = 1 << 22
@@ -197,6 +198,9 @@ class DistanceSource(Protocol):
         twin : ndarray of shape (q,), int
             The fitted item that each row equals, -1 where it equals none.
         """
+
+    def landmark_tables(self) -> LandmarkTables:
+        """The landmarks nearest to each landmark; call `choose_landmarks` first."""
 
     def extended(self, X) -> DistanceSource:
         """The source of the fitted items and of further ones; this one stays as it is.

@@ -15,6 +15,7 @@ from skmde.estimators.pairs.base import (
     sample_at_most,
     sample_items,
 )
+from skmde.estimators.samples.support import LandmarkTables
 from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.graphs.path_lengths import path_lengths
 from skmde.preprocessing.neighbors.known_rows import KnownRows, twins
@@ -113,7 +114,20 @@ class MatrixDistances:
 
     def choose_landmarks(self, most, rng, among=None):
         self._landmarks = sample_items(self.n_items, most, rng, among)
+        self._near_landmarks = tuple(LandmarkTables.of(self._between_landmarks()))
         return self._landmarks
+
+    def _between_landmarks(self):
+        chosen = self._matrix[self._landmarks][:, self._landmarks]
+        if not sp.issparse(chosen):
+            return chosen.astype(np.float64)
+        chosen = chosen.tocoo()
+        D = np.full(chosen.shape, np.inf)
+        D[chosen.row, chosen.col] = chosen.data
+        return D
+
+    def landmark_tables(self):
+        return LandmarkTables(*self._near_landmarks)
 
     def of_unseen(self, X):
         return self._as_given(distances_to_training(X, self.n_items))

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from skmde._utils.rows import count_rows
 from skmde.estimators.neighborhoods.weights import NeighborWeights
+from skmde.estimators.samples.support import support_by_tables, support_of_tables
 from skmde.preprocessing.dimension import intrinsic_dimension
 from skmde.preprocessing.graphs.weights import near_of_tables
 from skmde.preprocessing.neighbors.tables import NeighborTables, SimilarityTables
@@ -136,22 +137,11 @@ class NeighborPairs:
 
     def support(self, X):
         """Mean reach of each unseen row's neighbours, divided by the row's own reach; at most 1."""
-        indices, distances, _ = self._tables.of_unseen(X, self.n_neighbors)
-        return support_of_rows(indices, distances, self._tables.reach[indices])
+        return support_by_tables(self._tables, X, self.n_neighbors)
 
     def support_of_fitted(self):
-        """The support that each fitted sample would have, were it an unseen one.
-
-        Without a sample, its neighbours reach as far as their next one, which is farther than the
-        farthest by ((k + 1) / k)^(1 / dimension), as a rule.
-        """
-        indices, distances = self._tables.indices, self._tables.distances
-        reach, k = self._tables.reach[indices], self.n_neighbors
-        dimension = self.dimension()
-        if np.isfinite(dimension) and dimension > 0:
-            mutual = distances <= reach
-            reach = np.where(mutual, reach * ((k + 1) / k) ** (1 / dimension), reach)
-        return support_of_rows(indices, distances, reach)
+        """The support that each fitted sample would have, were it an unseen one."""
+        return support_of_tables(self._tables, self.n_neighbors, self.dimension())
 
     def nearest(self, X, k):
         """Indices of the k nearest samples of each unseen row, -1 where there are fewer."""
@@ -182,13 +172,3 @@ class NeighborPairs:
     def _weights_of(self, indices, distances):
         weights = self._weights.of_pairs(distances, distances <= self._tables.reach[indices])
         return np.where(indices >= 0, weights, 0.0)
-
-
-def support_of_rows(indices, distances, reach):
-    """Mean reach of the neighbours of each row, divided by the row's own reach; at most 1."""
-    there = indices >= 0
-    counts = there.sum(axis=1)
-    mean = np.where(there, reach, 0.0).sum(axis=1) / np.maximum(counts, 1)
-    own = np.where(there, distances, 0.0).max(axis=1)
-    ratio = np.divide(mean, own, out=np.ones(len(own)), where=own > mean)
-    return np.where(counts > 0, ratio, 0.0)

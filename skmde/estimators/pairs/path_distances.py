@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde.estimators.pairs.base import Pairs, in_kept_dtype, kept_dtype, of_positive_weight
+from skmde.estimators.pairs.base import (
+    Pairs,
+    in_kept_dtype,
+    kept_dtype,
+    of_positive_weight,
+    sample_items,
+)
 from skmde.estimators.pairs.matrix_distances import MatrixDistances, reach_of_entries
+from skmde.estimators.samples.support import LandmarkTables
 from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.graphs.components import connected_components
 from skmde.preprocessing.graphs.path_lengths import path_lengths
@@ -93,9 +100,12 @@ class GraphDistances(MatrixDistances):
 
     def choose_landmarks(self, most, rng, among=None):
         most = min(most, max(50, _MAX_LENGTHS // self.n_items))
-        landmarks = super().choose_landmarks(most, rng, among)
-        self._lengths = path_lengths(self._matrix, landmarks)
-        return landmarks
+        self._landmarks = sample_items(self.n_items, most, rng, among)
+        self._lengths = path_lengths(self._matrix, self._landmarks)
+        return self._landmarks
+
+    def landmark_tables(self):
+        return LandmarkTables.of(self._lengths[:, self._landmarks])
 
     def of_unseen(self, X):
         """Path lengths to the landmarks, and the training item that each row equals, or -1.

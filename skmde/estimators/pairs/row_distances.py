@@ -16,6 +16,7 @@ from skmde.estimators.pairs.base import (
     sample_items,
     with_weights,
 )
+from skmde.estimators.samples.support import LandmarkTables
 from skmde.preprocessing.neighbors.known_rows import KeptRows
 from skmde.preprocessing.pairs.distances import MetricDistances
 from skmde.preprocessing.pairs.sampling import edges_from, sample_edges
@@ -82,6 +83,9 @@ class RowDistances:
     def of_unseen(self, X):
         D = self._checked(self._to_landmarks.from_rows(X, slice(None)), small=False)
         return D, self._known.find(X)
+
+    def landmark_tables(self):
+        return LandmarkTables.of(self._to_landmarks.between(slice(None), slice(None)))
 
     def drop_training_state(self):
         self._table = None

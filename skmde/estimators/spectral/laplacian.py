@@ -28,12 +28,14 @@ class QuadraticProblem:
     - ``squared_unit``: eigenvalues of the problem divided by those of the form;
     - ``place(X, embedding, eigenvalues)``: coordinates of unseen items, float64;
     - ``place_others(X, own, embedding)``: the same for the training items `own`, as if they were
-      unseen, if ``can_leave_out`` is true.
+      unseen, if ``can_leave_out`` is true;
+    - ``neighbors``: tables of nearest neighbours, by which `place` goes, or None.
     """
 
     graph = None
     squared_unit = 1.0
     can_leave_out = False
+    neighbors = None
 
     def drop_training_state(self):
         """Drop what `place` does not need."""
@@ -55,7 +57,7 @@ class LaplacianProblem(QuadraticProblem):
     can_leave_out = True
 
     def __init__(self, neighbors, n_components, normalized, n_jobs):
-        self._neighbors = neighbors
+        self.neighbors = neighbors
         self.graph = neighbor_graph(neighbors.indices, neighbors.distances)
         self.n_items = len(neighbors.indices)
         check_pairs(self.graph)
@@ -68,17 +70,17 @@ class LaplacianProblem(QuadraticProblem):
         return standardized_columns(vectors, self._divisors)
 
     def place(self, X, embedding, eigenvalues):
-        indices, distances, twin = self._neighbors.of_unseen(X)
+        indices, distances, twin = self.neighbors.of_unseen(X)
         coordinates = self._means(indices, distances, embedding)
         return with_twins(coordinates.__getitem__, twin, embedding)
 
     def place_others(self, X, own, embedding):
-        return self._means(*self._neighbors.of_others(X, own), embedding)
+        return self._means(*self.neighbors.of_others(X, own), embedding)
 
     def _means(self, indices, distances, embedding):
         """Weighted means of the coordinates of neighbours."""
         there = indices >= 0
-        mutual = distances <= self._neighbors.reach[indices]
+        mutual = distances <= self.neighbors.reach[indices]
         weights = np.where(there, 1.0 + mutual, 0.0)
         total = weights.sum(axis=1, keepdims=True)
         # rows without neighbours stay at the mean, 0

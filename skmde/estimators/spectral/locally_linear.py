@@ -48,6 +48,7 @@ class LocallyLinearProblem(QuadraticProblem):
 
     def __init__(self, X, neighbors, n_components):
         self._reconstruction = Reconstruction(X, neighbors)
+        self.neighbors = neighbors
         W = self._reconstruction.of_training()
         n = self.n_items = len(neighbors.indices)
         reconstructed = (np.diff(W.indptr) > 0).astype(np.float64)
@@ -107,14 +108,14 @@ class Reconstruction:
     """
 
     def __init__(self, X, neighbors):
-        self._neighbors = neighbors
+        self.neighbors = neighbors
         self._scaling = Scaling.fit(X, shift=not sp.issparse(X), scale=True)
         self._rows = self._scaling.apply(X, np.float64)
         self._block = max(1, _BLOCK_ENTRIES // (neighbors.indices.shape[1] * X.shape[1]))
 
     def of_training(self):
         """The weights of the training rows: csr_array of shape (n, n)."""
-        indices = self._neighbors.indices
+        indices = self.neighbors.indices
         n, there = len(indices), indices >= 0
         weights = self._weights(self._rows, indices)
         starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
@@ -122,13 +123,13 @@ class Reconstruction:
 
     def place(self, X, embedding):
         """Coordinates of unseen rows."""
-        indices, _, twin = self._neighbors.of_unseen(X)
+        indices, _, twin = self.neighbors.of_unseen(X)
         coordinates = self._combinations(X, indices, embedding)
         return with_twins(coordinates.__getitem__, twin, embedding)
 
     def place_others(self, X, own, embedding):
         """Coordinates of the training rows `own`, as if they were unseen."""
-        indices, _ = self._neighbors.of_others(X, own)
+        indices, _ = self.neighbors.of_others(X, own)
         return self._combinations(X, indices, embedding)
 
     def _combinations(self, X, indices, embedding):

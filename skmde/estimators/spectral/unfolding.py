@@ -75,6 +75,7 @@ class UnfoldingProblem(GramProblem):
 
     def __init__(self, X, neighbors, metric, metric_params, n_jobs, verbose):
         self._reconstruction = Reconstruction(X, neighbors)
+        self.neighbors = neighbors
         self.graph = graph = neighbor_graph(neighbors.indices, neighbors.distances)
         edges, _ = edges_from_graph(graph)
         lengths = _edge_lengths(neighbors, edges)

@@ -24,15 +24,27 @@ __all__ = [
 ]
 
 
+# Of the largest coordinate. matplotlib takes limits for one position below 2e-287.
+_SMALLEST, _LARGEST = 1e-280, 1e305
+
+
 def read_embedding(embedding, name="embedding"):
     """An embedding that can be drawn, as float64.
 
     Raises
     ------
     ValueError
-        If it is not a finite two-dimensional array, or has more than three components.
+        If it is not a finite two-dimensional array, has more than three components, or its
+        coordinates are outside the range in which matplotlib computes.
     """
     X = as_embedding(embedding, name).astype(np.float64)
+    largest = np.abs(X).max(initial=0.0)
+    if largest > _LARGEST or 0 < largest < _SMALLEST:
+        raise ValueError(
+            f"{name} has coordinates up to {largest:.1e}, and the limits of a picture would "
+            f"{'overflow' if largest > 1 else 'vanish'}. Change their unit, as in "
+            f"{name} / abs({name}).max()."
+        )
     if X.shape[1] > 3:
         raise ValueError(
             f"A picture shows 1 to 3 components; {name} has {X.shape[1]}. Pass some of its "

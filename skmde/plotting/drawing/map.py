@@ -20,6 +20,7 @@ _MOST_IN_SPACE = 50_000  # matplotlib sorts the points of three components one b
 _STRIP = 0.84  # height of a strip of points with one component
 _FONT_SIZE = 9
 _FEW = 300  # of at most as many points, labels cover none
+_SHORTEST = 1e-29  # side of a view for which matplotlib keeps units equal
 _CELLS = 24  # of a side of the grid on which the densest place of a class is found
 
 
@@ -63,9 +64,14 @@ class Map:
         if self.X.shape[1] == 2:
             ax.set(xticks=[], yticks=[])
             ax.set_aspect("equal", adjustable="box")
+            width, height = high - low
+            if min(width, height) < _SHORTEST:
+                ax.set_aspect("auto")
+                ax.set_box_aspect(height / width)
             return
         ax.set_zlim(low[2], high[2])
-        ax.set_box_aspect(high - low)
+        sides = high / 2 - low / 2
+        ax.set_box_aspect(sides / sides.max())  # of which squares are taken
         ax.computed_zorder = False  # lines and rings lie above the points, as in the plane
         for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
             axis.set_ticks([])

@@ -1,4 +1,4 @@
-"""Scores of unseen samples by their neighbours among the training samples."""
+"""Whether the training data support unseen samples, by a threshold from the training samples."""
 
 from __future__ import annotations
 
@@ -9,38 +9,33 @@ import numpy as np
 
 from skmde._utils.device import cpu_by_default
 from skmde._utils.sklearn_compat import check_is_fitted
-from skmde.estimators.base.input import InputMixin
 from skmde.estimators.base.typing import Data
 
-_SCORED = 15  # nearest training samples that `score` compares
 
+class SupportMixin:
+    """``score_samples``, ``is_supported`` and ``predict_support``; not for direct use.
 
-class NeighborScoresMixin(InputMixin):
-    """Scores of samples, for an estimator that places samples by their neighbours.
-
-    ``_counted`` selects the samples of nonzero weight, and ``_neighbors`` finds neighbours among
-    them.
+    An estimator has the support of unseen samples and that of its training samples. One that has
+    neither for its parameters raises a ValueError in both that says why.
     """
 
-    embedding_: np.ndarray
-    _counted: Any
-    _neighbors: Any
-
-    def _place(self, X: Any) -> tuple[Any, Any]:
-        """Coordinates of unseen samples, and their neighbours among those of nonzero weight."""
+    def _support(self, X: Any) -> np.ndarray:
+        """The support of checked unseen samples."""
         raise NotImplementedError
 
-    def _columns(self, X: Any) -> Any:
-        """The part of X that refers to the samples of nonzero weight."""
+    def _support_of_fitted(self) -> np.ndarray:
+        """The support of training samples, each as if it were unseen."""
         raise NotImplementedError
 
-    def score_samples(self, X: Data) -> np.ndarray:
+    def score_samples(self: Any, X: Data) -> np.ndarray:
         """Measure how well the training data support each sample.
 
         The neighbour distance of a sample is the distance to the farthest of its nearest training
         samples. The support is the mean neighbour distance of these training samples, divided by
         the neighbour distance of the sample: the inverse of the simplified local outlier factor.
         For a sample of low support, the coordinates given by `transform` are not meaningful.
+        Estimators that place a sample by its distances to landmarks, PreserveDistances and
+        AnchoredMDE with a loss, take the nearest 15 of these in place of nearest training samples.
 
         Parameters
         ----------
@@ -53,6 +48,14 @@ class NeighborScoresMixin(InputMixin):
             1 for a sample that is at least as close to the training samples as they are to each
             other. It decreases with the distance; 0 for a sample without neighbours.
 
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
+        ValueError
+            If X does not match the training data, or if the estimator does not compare samples by
+            distances for its parameters.
+
         References
         ----------
         E. Schubert, A. Zimek, H.-P. Kriegel, *Local outlier detection reconsidered*, 2014.
@@ -60,18 +63,18 @@ class NeighborScoresMixin(InputMixin):
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            return self._neighbors.support(self._columns(X))
+            return self._support(X)
 
     def is_supported(self, X: Data, *, contamination: float = 0.05) -> np.ndarray:
         """Whether the training data support each sample, by a calibrated threshold.
 
         The threshold is the support (see `score_samples`) below which a share `contamination` of
-        the training samples fall, each scored as if it were unseen. So of unseen samples from the
-        distribution of the training data, a share of about `contamination` is not supported, within
-        the error of drawing both: the standard deviation of that share is
-        ``sqrt(c * (1 - c) * (1 / n_samples + 1 / n_new))``, about. Samples of other distributions
-        are more often unsupported; how often depends on how far off they are. A sample without
-        neighbours, within `max_distance`, is never supported.
+        the training samples fall, each scored as if it were unseen; of the landmarks, where these
+        place samples. So of unseen samples from the distribution of the training data, a share of
+        about `contamination` is not supported, within the error of drawing both: the standard
+        deviation of that share is ``sqrt(c * (1 - c) * (1 / n_samples + 1 / n_new))``, about.
+        Samples of other distributions are more often unsupported; how often depends on how far off
+        they are. A sample without neighbours, within `max_distance`, is never supported.
 
         Parameters
         ----------
@@ -92,7 +95,7 @@ class NeighborScoresMixin(InputMixin):
         NotFittedError
             If `fit` was not called.
         ValueError
-            If `contamination` is out of range, or X does not match the training data.
+            If `contamination` is out of range, or as for `score_samples`.
         """
         support = self.score_samples(X)
         return (support >= self._support_threshold(contamination)) & (support > 0)
@@ -121,45 +124,7 @@ class NeighborScoresMixin(InputMixin):
             raise ValueError(
                 f"contamination must be a number above 0 and at most 0.5; got {contamination!r}."
             )
-        scores = np.sort(self._neighbors.support_of_fitted())
+        scores = np.sort(self._support_of_fitted())
         # of n + 1 exchangeable scores, one is below the r-th of the others with chance r / (n + 1)
         rank = int(contamination * (len(scores) + 1))
         return scores[rank - 1] if rank else 0.0
-
-    def score(self, X: Data, y: Any = None) -> float:
-        """Share of the nearest training samples that are also nearest in the embedding.
-
-        For every row of X, the 15 training samples nearest to it are compared with the 15 training
-        samples nearest to its coordinates in the embedding (see `transform`). The score is the mean
-        share that both sets have in common. 1 is best; a random embedding scores
-        ``15 / n_samples``. The number 15 does not depend on `n_neighbors`, and the score does not
-        depend on the scale of the penalties. So a grid search can use it to compare numbers of
-        neighbours, weights of repulsion, penalties, dimensions and constraints.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_new, n_features)
-            As for `transform`. Use unseen samples to avoid an optimistic score.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        score : float
-            Between 0 and 1.
-        """
-        # Imported here because it loads a tenth of scikit-learn, which a fit does not need.
-        from sklearn.neighbors import NearestNeighbors
-
-        check_is_fitted(self)
-        with cpu_by_default():
-            X = self._checked_unseen(X)
-            coordinates, _ = self._place(X)
-            indices = self._neighbors.nearest(self._columns(X), _SCORED)
-        anchors = self._counted.rows(self.embedding_)
-        k = min(indices.shape[1], len(anchors))
-        search = NearestNeighbors(n_neighbors=k).fit(anchors)
-        near = search.kneighbors(coordinates, return_distance=False)
-        valid = indices >= 0
-        common = (indices[:, :, None] == near[:, None, :]).any(axis=2) & valid
-        return float(np.mean(common.sum(axis=1) / np.maximum(valid.sum(axis=1), 1)))
