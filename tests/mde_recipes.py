@@ -107,6 +107,8 @@ def check_problem(problem, other, unit):
         require(all(endless), "only one of them is without end")
         return "embedding"
     X, Z = one.X.double().numpy(), two.X.double().numpy() / unit
+    if problem.n == 2:  # a first step that is a bit longer makes them change places
+        Z = Z * np.sign(np.sum(X * Z))
     # if the items have met at a point, only rounding errors of the start are left
     apart, size = np.abs(X - Z).max(), max(np.abs(X).max(), 1e-2 * problem.length_unit)
     # Large units are solved in float64. Where values are rounded, a line search finds its step only

@@ -53,6 +53,18 @@ FOUND = {
         limits=("_linalg.principal._SMALL",),
         params={"init": "pca", "n_components": 1, "constraint": "standardized"},
     ),
+    "proportional rows under hellinger": Recipe(
+        "AnchoredClassifier",
+        n=4,
+        d=1,
+        seed=4,
+        spread="line",
+        scale=1e-9,
+        n_anchors=1,
+        weightless=0.0,
+        weight_unit=1e-6,
+        params={"metric": "hellinger", "max_distance": 1e9, "n_neighbors": None},
+    ),
     "one pair": Recipe("PreserveDistances", n=300, d=1, seed=1, params={"max_pairs": 1}),
     "thrown apart by the warm start": Recipe(
         "PreserveNeighbors",
