@@ -123,10 +123,10 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
     n_init : int, default=1
         Number of starts; the one that ends at the least value is kept. The first one is `init`. The
         others are random: each is solved in one or two dimensions more, where there are fewer local
-        minima, and projected. Under "ordinal", each solution of few items is also disturbed and
-        solved again, up to 20 times, and the best is kept; callbacks see all these solves. Without
-        callbacks and progress bars, `n_jobs` joblib workers share the starts. The result does not
-        depend on their number.
+        minima, and projected. Under "ordinal", a search looks for better solutions of few items: it
+        disturbs each solution up to 100 times, and counts as one iteration. It leaves a start that
+        is given as an array alone. Without callbacks and progress bars, `n_jobs` joblib workers
+        share the starts. The result does not depend on their number.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-5
@@ -415,7 +415,10 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
                     X, lambda coordinates: {"embedding_": coordinates.astype(output_dtype(X))}
                 )
             )
-            found, self.start_values_ = best_of_starts(problem, start, more, options, self.n_jobs)
+            own_start = not isinstance(self.init, str)
+            found, self.start_values_ = best_of_starts(
+                problem, start, more, options, self.n_jobs, own_start=own_start
+            )
         self.embedding_ = as_output(found.embedding, X)
         self._keep_row_constraint(constraint, found.embedding)
         self.disparities_, self._curve = found.disparities, found.curve

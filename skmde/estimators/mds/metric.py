@@ -41,8 +41,6 @@ class MetricProblem:
         The solver's unit of length.
     dtype : dtype
         Of the solver.
-    n_disturbed : int
-        How often a solution is disturbed and solved again.
     """
 
     n_items: int
@@ -55,7 +53,6 @@ class MetricProblem:
     scale: float = 1.0
     unit: Unit = field(default_factory=Unit)
     dtype: Any = np.float32
-    n_disturbed = 0
 
     def __post_init__(self):
         m = self.n_components
@@ -74,6 +71,9 @@ class MetricProblem:
     def first_guess(self, source):
         """The source and the pairs from which a start is made."""
         return source, self.pairs
+
+    def descent(self):
+        """None: there is no quick descent to local minima."""
 
     def solve(self, start, options, n_jobs):
         """Solve from a starting point in units of the original distances.

@@ -11,7 +11,7 @@ import torch
 from skmde._linalg.frame import Unit
 from skmde._utils.warn import warn
 from skmde.constraints import Constraint
-from skmde.core.monotone.problem import MonotoneMDE
+from skmde.core.monotone.problem import MonotoneMDE, pair_indices
 from skmde.core.monotone.regressions import (
     INTERVAL,
     ORDINAL,
@@ -19,6 +19,7 @@ from skmde.core.monotone.regressions import (
     Steps,
     regression,
 )
+from skmde.core.monotone.stress import StressTerm
 from skmde.estimators.mds.metric import packed
 from skmde.estimators.mds.solution import Solution
 from skmde.estimators.pairs.base import Pairs, listed_edges
@@ -26,9 +27,6 @@ from skmde.estimators.pairs.matrix_distances import MatrixDistances
 from skmde.estimators.pairs.stress import stress_ratio
 
 KINDS = {ORDINAL, INTERVAL, RATIO}
-
-# A solution is disturbed and solved again at most so often, and for at most so many pairs in all.
-_MOST_DISTURBED, _PAIRS_IN_ALL = 20, 20_000
 
 # Distance below which items practically coincide, relative to the root mean square, and the share
 # of the pairs from which such a map is degenerate.
@@ -79,12 +77,19 @@ class MonotoneProblem:
         """Typical length of a starting point."""
         return 1.0
 
-    @property
-    def n_disturbed(self):
-        """How often a solution is disturbed and solved again: seldom if that takes long."""
+    def descent(self):
+        """A quick descent to local minima, or None if there is none or few are expected.
+
+        Returns
+        -------
+        descend : callable
+            Takes a starting point of any dimension, and returns the embedding that it leads to and
+            its value, the squared stress.
+        """
         if self.kind != ORDINAL or not self.constraint.is_free or self.pairs.labels is not None:
-            return 0
-        return min(_MOST_DISTURBED, _PAIRS_IN_ALL // max(1, len(self.pairs.distances)))
+            return None
+        i, j = pair_indices(self.pairs.edges, self.n_items)
+        return StressTerm(i, j, self.pairs.weights, self._regression()).descend
 
     def first_guess(self, source):
         """A source and pairs with disparities in place of distances, from which a start is made.

@@ -150,3 +150,32 @@ def test_curves_beyond_and_between_known_distances():
     np.testing.assert_allclose(found, [1, 1, 1.75, 2.5, 2.5, 3.25, 4, 4, np.inf])
     line = regression("interval", delta).curve(2 * delta - 1)
     np.testing.assert_allclose(line([0.25, 1.0, 9.0, np.inf]), [0, 1, 17, np.inf], atol=1e-12)
+
+
+@pytest.mark.parametrize("ties", ["primary", "secondary"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_descent_ends_at_a_local_minimum(ties, weighted):
+    n, m = 12, 3
+    i, j = (x.astype(np.int32) for x in np.triu_indices(n, 1))
+    delta = np.round(RNG.random(len(i)), 1)  # with ties
+    w = RNG.random(len(i)) if weighted else None
+    term = StressTerm(i, j, w, regression("ordinal", delta, w, ties))
+    start = RNG.standard_normal((n, m))
+    kept = start.copy()
+    X, value = term.descend(start)
+    assert np.array_equal(start, kept)
+    exact, G = term.value_and_gradient(torch.from_numpy(X))
+    assert value == pytest.approx(exact, rel=1e-12)
+    before, steep = term.value_and_gradient(torch.from_numpy(start))
+    assert value < 0.9 * before
+    assert float(G.norm() * np.linalg.norm(X)) < 0.01 * float(steep.norm() * np.linalg.norm(start))
+    for _ in range(20):
+        near = X + 0.01 * np.abs(X).mean() * RNG.standard_normal(X.shape)
+        assert term.value_and_gradient(torch.from_numpy(near))[0] > value
+
+
+def test_a_descent_from_a_point_ends_there():
+    i, j = (x.astype(np.int32) for x in np.triu_indices(5, 1))
+    term = StressTerm(i, j, None, regression("ordinal", np.arange(10.0)))
+    X, value = term.descend(np.ones((5, 2)))
+    assert (X == 1).all() and value == 1

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from skmde import Anchored, PreserveDistances
-from skmde.constraints import Centered
+from skmde.estimators.mds.local_search import better_minimum
 from skmde.estimators.mds.monotone import MonotoneProblem
-from skmde.estimators.pairs.base import Pairs
 from skmde.exceptions import ConvergenceWarning
 
 RNG = np.random.default_rng(0)
 ROUGH = RNG.random((18, 18))
 ROUGH = (ROUGH + ROUGH.T) / 2
+ORDINAL = {"loss": None, "monotone": True}
 
 
 def fit(**params):
@@ -35,7 +35,7 @@ def test_random_starts_reach_the_least_value_that_many_plain_starts_find():
     assert fit(n_init=6).distortion_ <= plain * 1.001
 
 
-@pytest.mark.parametrize("params", [{}, {"loss": None, "monotone": True}], ids=["metric", "order"])
+@pytest.mark.parametrize("params", [{}, ORDINAL], ids=["metric", "order"])
 def test_workers_do_not_change_a_bit(params):
     alone = fit(n_init=3, n_jobs=1, **params)
     for backend in ("loky", "threading"):
@@ -69,19 +69,67 @@ def test_only_the_warnings_of_the_best_start_are_shown():
     assert [w.category for w in caught] == [ConvergenceWarning]
 
 
-def test_a_small_ordinal_solution_is_disturbed_and_solved_again(monkeypatch):
-    params = {"loss": None, "monotone": True}
-    improved, again = fit(**params), fit(**params, random_state=1)
+def without_search(monkeypatch, **params):
+    with monkeypatch.context() as patched:
+        patched.setattr(MonotoneProblem, "descent", lambda self: None)
+        return fit(**params)
+
+
+def test_a_search_finds_a_better_ordinal_solution_of_few_items(monkeypatch):
+    improved, again = fit(**ORDINAL, snapshot_every=4), fit(**ORDINAL, random_state=1)
     assert np.array_equal(improved.embedding_, again.embedding_)  # the first start has no chance
-    assert improved.history_["value"][-1] == improved.start_values_[0]
-    monkeypatch.setattr(MonotoneProblem, "n_disturbed", 0)
-    assert improved.stress_ < 0.995 * fit(**params).stress_
+    plain = without_search(monkeypatch, **ORDINAL)
+    assert improved.stress_ < 0.995 * plain.stress_
+    values, steps = improved.history_["value"], plain.n_iter_ + 1
+    assert values[-1] == improved.start_values_[0] == pytest.approx(improved.stress_**2)
+    assert (np.diff(values) <= 0).all()
+    assert (np.diff(improved.history_["seconds"]) >= 0).all()
+    for name, own in improved.history_.items():
+        assert len(own) == improved.n_iter_ + 1
+        assert name == "seconds" or np.array_equal(own[:steps], plain.history_[name])
+    assert len(improved.snapshots_) == len(improved.snapshot_iterations_)
+    assert improved.snapshot_iterations_[-1] == improved.n_iter_
+    assert np.array_equal(improved.snapshots_[-1], improved.embedding_)
 
 
-def test_how_often_a_solution_is_disturbed_falls_with_the_number_of_pairs():
-    def count(n, kind="ordinal"):
-        pairs = Pairs(None, np.arange(n * (n - 1) // 2) + 1.0, None, 0, None)
-        return MonotoneProblem(n, 2, pairs, kind, "primary", Centered()).n_disturbed
+def test_nothing_is_searched_for_near_a_start_of_the_user(monkeypatch):
+    start = RNG.standard_normal((18, 2))
+    own, plain = fit(init=start, **ORDINAL), without_search(monkeypatch, init=start, **ORDINAL)
+    assert np.array_equal(own.embedding_, plain.embedding_)
+    settled = fit(init=own.embedding_, **ORDINAL)
+    np.testing.assert_allclose(settled.embedding_, own.embedding_, atol=1e-4)
+    several = fit(init=start, n_init=2, **ORDINAL)
+    assert several.start_values_[0] == own.start_values_[0] > several.start_values_[1]
 
-    assert [count(n) for n in (20, 64, 100, 500)] == [20, 9, 4, 0]
-    assert count(20, "interval") == 0
+
+@pytest.mark.filterwarnings("ignore:The solve ended at max_iter")
+def test_no_search_without_a_solution_or_another_kind_of_problem(monkeypatch):
+    for params in ({"max_iter": 3}, {"constraint": "standardized"}, {"monotone": "interval"}):
+        plain = without_search(monkeypatch, **{**ORDINAL, **params})
+        assert np.array_equal(fit(**{**ORDINAL, **params}).embedding_, plain.embedding_)
+
+
+def test_the_more_pairs_the_less_is_an_embedding_disturbed():
+    def count(n_pairs):
+        calls = []
+
+        def descend(X):
+            calls.append(X.shape[1])
+            return X, 1.0
+
+        X = np.arange(12.0).reshape(6, 2)
+        assert better_minimum(descend, n_pairs, X, np.random.default_rng(0)) is None
+        return calls.count(2)
+
+    assert [count(p) for p in (15, 600, 20_000, 100_000)] == [101, 101, 4, 0]
+
+
+def test_a_search_goes_on_from_the_best_embedding():
+    starts = []
+
+    def descend(X):
+        starts.append(X)
+        return X, 1.0 / len(starts)
+
+    best = better_minimum(descend, 1000, np.arange(12.0).reshape(6, 2), np.random.default_rng(0))
+    assert best is starts[-1]
