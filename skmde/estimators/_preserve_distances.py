@@ -123,10 +123,11 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
     n_init : int, default=1
         Number of starts; the one that ends at the least value is kept. The first one is `init`. The
         others are random: each is solved in one or two dimensions more, where there are fewer local
-        minima, and projected. Under "ordinal", a search looks for better solutions of few items: it
-        disturbs each solution up to 100 times, and counts as one iteration. It leaves a start that
-        is given as an array alone. Without callbacks and progress bars, `n_jobs` joblib workers
-        share the starts. The result does not depend on their number.
+        minima, and projected. For few items under "ordinal" or the squared loss, a search then
+        disturbs the solution up to 100 times and keeps the best that this leads to. Under "ordinal"
+        it does so with the first start, too, in what counts as one iteration; but not if `init` is
+        an array, which says where to solve. Without callbacks and progress bars, `n_jobs` joblib
+        workers share the starts. The result does not depend on their number.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-5

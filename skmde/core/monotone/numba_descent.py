@@ -1,4 +1,4 @@
-"""A compiled descent to a local minimum of the squared stress, for few pairs.
+"""A compiled descent to a local minimum of the squared stress, for few pairs; see ``descent.py``.
 
 A search for a better local minimum needs many of them, and none precisely. This is L-BFGS as in
 ``core/solvers`` (Nocedal and Wright, *Numerical Optimization*, algorithm 7.4), without a constraint
@@ -24,19 +24,22 @@ _TRIALS = 12  # most trials of a line search
 
 
 @jit()
-def _stress(X: Any, i: Any, j: Any, levels: Any, memory: Any, G: Any) -> Any:
-    """Squared stress, and its gradient in G; see ``stress.py``."""
+def _stress(X: Any, i: Any, j: Any, levels: Any, total: float, memory: Any, G: Any) -> Any:
+    """Squared stress, and its gradient in G."""
     d, targets, slope, blocks = memory
-    w = levels[0]
+    w, is_free = levels[0], levels[1].shape[0] > 0
     numba_stress.distances(X, i, j, d)
-    numba_stress.disparities(d, levels, targets, blocks)
+    if is_free:
+        numba_stress.disparities(d, levels, targets, blocks)
     errors, squares = numba_stress.sums_of_squares(d, targets, w)
     G[:] = 0.0
-    if not squares > 0.0:
-        return 1.0 if squares == 0.0 else np.nan  # all items coincide
-    value = errors / squares
-    numba_stress.add_forces(X, i, j, d, targets, w, value, slope, G)
-    G *= 2.0 / squares
+    size = squares if is_free else total
+    if not size > 0.0:
+        return 1.0 if size == 0.0 else np.nan  # all items coincide
+    value = errors / size
+    part = value if is_free else 0.0
+    numba_stress.add_forces(X, i, j, d, targets, w, part, slope, G)
+    G *= 2.0 / size
     return value
 
 
@@ -68,20 +71,31 @@ def _direction(g: Any, S: Any, Y: Any, n_pairs: Any, v: Any) -> None:
 
 
 @jit()
-def descend(X: Any, i: Any, j: Any, levels: Any, max_iter: int, least_gain: float) -> Any:
+def descend(
+    X: Any,
+    i: Any,
+    j: Any,
+    levels: Any,
+    targets: Any,
+    total: float,
+    max_iter: int,
+    least_gain: float,
+) -> Any:
     """Move X, of shape (n, m), to a local minimum; return its squared stress and the iterations.
 
-    `levels` is as in :class:`~skmde.core.monotone.regressions.Isotonic`, and the pairs are in its
-    order. The descent ends when an iteration gains less than `least_gain` of the value, on average.
+    `levels` is as for ``numba_stress.disparities``, the pairs are in its order, and `targets` is
+    memory. Without bounds in `levels`, `targets` are the disparities, and `total` is the weighted
+    sum of their squares. The descent ends when an iteration gains less than `least_gain` of the
+    value, on average.
     """
     p, size = i.shape[0], X.size
     blocks = np.empty(p), np.empty(p), np.empty(p, np.int64)
-    memory = np.empty(p), np.empty(p), np.empty(p), blocks
+    memory = np.empty(p), targets, np.empty(p), blocks
     x, trial, v = X.reshape(size), np.empty(size), np.empty(size)
     g, new = np.empty(size), np.empty(size)
     S, Y = np.empty((_MEMORY, size)), np.empty((_MEMORY, size))
     history = np.full(_WINDOW, np.inf)
-    value = _stress(X, i, j, levels, memory, g.reshape(X.shape))
+    value = _stress(X, i, j, levels, total, memory, g.reshape(X.shape))
     n_pairs = iteration = 0
     while iteration < max_iter:
         _direction(g, S, Y, n_pairs, v)
@@ -96,7 +110,8 @@ def descend(X: Any, i: Any, j: Any, levels: Any, max_iter: int, least_gain: floa
         for _ in range(_TRIALS):
             for k in range(size):
                 trial[k] = x[k] + step * v[k]
-            other = _stress(trial.reshape(X.shape), i, j, levels, memory, new.reshape(X.shape))
+            there = trial.reshape(X.shape)
+            other = _stress(there, i, j, levels, total, memory, new.reshape(X.shape))
             if other <= value + _SUFFICIENT * step * slope:
                 found = True
                 break

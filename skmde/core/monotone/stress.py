@@ -22,13 +22,11 @@ import torch
 
 from skmde._utils.threads import even_pieces, run_pieces
 from skmde.core.kernels.numba_edges import collect
-from skmde.core.monotone import numba_descent, numba_stress
+from skmde.core.monotone import numba_stress
 from skmde.core.monotone.regressions import Floats, Regression
 
 _PAIRS_PER_PIECE = 1 << 16
 _MAX_PIECES = 16
-# Of a descent: the most iterations, and the relative gain in one that ends it.
-_MAX_ITER, _LEAST_GAIN = 300, 1e-6
 
 
 class StressTerm:
@@ -96,21 +94,6 @@ class StressTerm:
         gradient = np.empty(x.size)
         collect(G, 2.0 / squares, 0, x.size, gradient)
         return value, torch.from_numpy(gradient.reshape(x.shape)).to(X)
-
-    def descend(self, X: Floats) -> tuple[Floats, float]:
-        """The local minimum that a starting point leads to, and its squared stress.
-
-        Quick where there are few pairs, but not precise; for a regression with `levels`.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_items, n_components)
-            Not modified. The result has about its scale.
-        """
-        X = np.array(X, dtype=np.float64, order="C")
-        levels = self._regression.levels
-        value, _ = numba_descent.descend(X, self._i, self._j, levels, _MAX_ITER, _LEAST_GAIN)
-        return X, value
 
     def _weights_of(self, own: slice) -> Floats:
         return self._w[own] if len(self._w) else self._w

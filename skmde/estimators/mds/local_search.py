@@ -17,10 +17,16 @@ from skmde._linalg.reductions import column_means, gram
 
 # An embedding is disturbed at most so often, and for at most so many pairs in all.
 _MOST, _PAIRS_IN_ALL = 100, 60_000
+_EXACT = 1e-9  # squared stress that is as good as none
 
 _DISTURBED = 0.2  # of the items
 _HEIGHT = 0.5  # of a further coordinate, relative to the size of the embedding
 _BETTER = 1e-5  # least relative gain
+
+
+def is_small(n_pairs):
+    """Whether there are so few pairs that a search pays off."""
+    return 0 < n_pairs <= _PAIRS_IN_ALL
 
 
 def better_minimum(descend, n_pairs, X, rng):
@@ -30,9 +36,9 @@ def better_minimum(descend, n_pairs, X, rng):
     ----------
     descend : callable
         Takes a starting point of any dimension; returns the embedding that it leads to and its
-        value. It has no unit of length.
+        squared stress.
     n_pairs : int
-        Number of pairs; for many, an embedding is disturbed seldom or not at all.
+        Number of pairs; the more, the less often an embedding is disturbed.
     X : ndarray of shape (n, m)
     rng : numpy.random.Generator
 
@@ -41,12 +47,11 @@ def better_minimum(descend, n_pairs, X, rng):
     X : ndarray of shape (n, m), or None
         None if no other embedding is better.
     """
-    n_disturbed = min(_MOST, _PAIRS_IN_ALL // max(1, n_pairs))
-    if not n_disturbed:
-        return None
     X, value = descend(X)
     better = None
-    for number in range(n_disturbed):
+    for number in range(min(_MOST, _PAIRS_IN_ALL // n_pairs)):
+        if value < _EXACT:
+            break
         disturb = _partly_random if number % 2 == 0 else _lifted
         other, reached = descend(disturb(descend, X, rng))
         if reached < (1 - _BETTER) * value:

@@ -11,6 +11,8 @@ import torch
 from skmde._linalg.frame import Unit
 from skmde._linalg.scaling import root_mean_square, scaled
 from skmde.constraints import Constraint
+from skmde.core.monotone.descent import Descent
+from skmde.core.monotone.problem import pair_indices
 from skmde.core.precision import has_moderate_weights, is_far, is_moderate, resolves
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
@@ -19,6 +21,7 @@ from skmde.estimators.pairs.base import Pairs
 from skmde.estimators.pairs.stress import stress_ratio
 from skmde.functions.base import Loss
 from skmde.functions.powers import Quadratic
+from skmde.functions.residual_losses import SquaredLoss
 from skmde.preprocessing.graphs.components import pack_components
 
 
@@ -53,6 +56,7 @@ class MetricProblem:
     scale: float = 1.0
     unit: Unit = field(default_factory=Unit)
     dtype: Any = np.float32
+    is_rugged = False  # most starts lead to good local minima
 
     def __post_init__(self):
         m = self.n_components
@@ -73,7 +77,12 @@ class MetricProblem:
         return source, self.pairs
 
     def descent(self):
-        """None: there is no quick descent to local minima."""
+        """A quick descent to local minima in any dimension, or None if there is none."""
+        is_squared = type(self.loss) is SquaredLoss
+        if not is_squared or not self.constraint.is_free or self.pairs.labels is not None:
+            return None
+        pairs = pair_indices(self.pairs.edges, self.n_items)
+        return Descent(*pairs, self.pairs.weights, distances=self.pairs.distances)
 
     def solve(self, start, options, n_jobs):
         """Solve from a starting point in units of the original distances.

@@ -11,6 +11,7 @@ import torch
 from skmde._linalg.frame import Unit
 from skmde._utils.warn import warn
 from skmde.constraints import Constraint
+from skmde.core.monotone.descent import Descent
 from skmde.core.monotone.problem import MonotoneMDE, pair_indices
 from skmde.core.monotone.regressions import (
     INTERVAL,
@@ -19,7 +20,6 @@ from skmde.core.monotone.regressions import (
     Steps,
     regression,
 )
-from skmde.core.monotone.stress import StressTerm
 from skmde.estimators.mds.metric import packed
 from skmde.estimators.mds.solution import Solution
 from skmde.estimators.pairs.base import Pairs, listed_edges
@@ -57,6 +57,7 @@ class MonotoneProblem:
     nothing_free: bool = False
     scale: float = 1.0  # the curve scales the distances
     unit: Unit = field(default_factory=Unit)
+    is_rugged = True  # an ordinary start leads to a poor local minimum
 
     def __post_init__(self):
         distances = self.pairs.distances
@@ -78,18 +79,11 @@ class MonotoneProblem:
         return 1.0
 
     def descent(self):
-        """A quick descent to local minima, or None if there is none or few are expected.
-
-        Returns
-        -------
-        descend : callable
-            Takes a starting point of any dimension, and returns the embedding that it leads to and
-            its value, the squared stress.
-        """
+        """A quick descent to local minima in any dimension, or None if there is none."""
         if self.kind != ORDINAL or not self.constraint.is_free or self.pairs.labels is not None:
             return None
-        i, j = pair_indices(self.pairs.edges, self.n_items)
-        return StressTerm(i, j, self.pairs.weights, self._regression()).descend
+        pairs = pair_indices(self.pairs.edges, self.n_items)
+        return Descent(*pairs, self.pairs.weights, regression=self._regression())
 
     def first_guess(self, source):
         """A source and pairs with disparities in place of distances, from which a start is made.

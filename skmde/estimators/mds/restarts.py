@@ -5,9 +5,10 @@ one or two dimensions more than the embedding has, solved there, and projected o
 axes. In more dimensions, items can pass each other that would block each other's way, so there are
 fewer local minima.
 
-If the problem has many local minima and a quick descent to them, as small ordinal problems do, a
-search (``local_search.py``) looks for a better one than each start leads to. A starting point of
-the user's own is left to itself: it says where to solve.
+Where there are few pairs and a quick descent to local minima, that is, for ordinal data and the
+squared loss, a search (``local_search.py``) looks for a better one than a random start leads to.
+For ordinal data, whose local minima are many, it does so for the first start, too, unless that is
+the user's own, which says where to solve.
 
 Starts are tasks of joblib, so that any of its backends can run them. The seed of each start is
 drawn in advance, and each solve gives the same bits for any number of threads. So the result does
@@ -27,7 +28,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from skmde._utils.warn import warn
 from skmde._utils.workers import end_with
 from skmde.constraints import Centered
-from skmde.estimators.mds.local_search import better_minimum, flattened
+from skmde.estimators.mds.local_search import better_minimum, flattened, is_small
 
 _COARSE = 100  # most iterations in more dimensions
 _MORE = 1, 2  # dimensions more than the embedding has, in turn
@@ -67,7 +68,7 @@ def best_of_starts(problem, start, seeds, options, n_jobs, *, own_start=False):
     quiet = not options["callbacks"] and not options["verbose"]
     shared = quiet and len(seeds) > 0 and effective_n_jobs(n_jobs) > 1
     common = os.getpid(), problem, options, 1 if shared else n_jobs
-    tasks = [delayed(_from_given)(*common, start, not own_start)]
+    tasks = [delayed(_from_given)(*common, start, problem.is_rugged and not own_start)]
     for number, seed in enumerate(seeds):
         tasks.append(delayed(_from_random)(*common, int(seed), _MORE[number % len(_MORE)]))
     workers = Parallel(n_jobs=n_jobs) if shared else _in_turn
@@ -83,7 +84,7 @@ def _from_given(process, problem, options, n_jobs, start, with_search):
     """The solution from a start, or a better one, and the warnings of its solve."""
     end_with(process)
     found, notes = _recorded(problem.solve, start, options, n_jobs)
-    descend = problem.descent() if with_search and found.converged else None
+    descend = _quick_descent(problem) if with_search and found.converged else None
     if descend is not None:
         better = better_minimum(
             descend, len(problem.pairs.distances), found.embedding, np.random.default_rng(0)
@@ -99,13 +100,17 @@ def _from_random(process, problem, options, n_jobs, seed, more):
     """The solution from a random start, and the warnings of its solve."""
     end_with(process)
     rng = np.random.default_rng(seed)
-    descend = problem.descent()
+    descend = _quick_descent(problem)
     coarse = descend or _CoarseSolve(problem, options, n_jobs)
     start, _ = _recorded(_random_start, problem, rng, more, coarse)
     if descend is not None:
         better = better_minimum(descend, len(problem.pairs.distances), start, rng)
         start = start if better is None else better
     return _recorded(problem.solve, start, options, n_jobs)
+
+
+def _quick_descent(problem):
+    return problem.descent() if is_small(len(problem.pairs.distances)) else None
 
 
 def _in_turn(tasks):

@@ -9,7 +9,9 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 from sklearn.isotonic import IsotonicRegression
 
+from skmde import MDE
 from skmde.constraints import Centered
+from skmde.core.monotone.descent import Descent
 from skmde.core.monotone.problem import MonotoneMDE
 from skmde.core.monotone.regressions import regression
 from skmde.core.monotone.stress import StressTerm
@@ -159,10 +161,11 @@ def test_a_descent_ends_at_a_local_minimum(ties, weighted):
     i, j = (x.astype(np.int32) for x in np.triu_indices(n, 1))
     delta = np.round(RNG.random(len(i)), 1)  # with ties
     w = RNG.random(len(i)) if weighted else None
-    term = StressTerm(i, j, w, regression("ordinal", delta, w, ties))
+    ordinal = regression("ordinal", delta, w, ties)
+    term = StressTerm(i, j, w, ordinal)
     start = RNG.standard_normal((n, m))
     kept = start.copy()
-    X, value = term.descend(start)
+    X, value = Descent(i, j, w, regression=ordinal)(start)
     assert np.array_equal(start, kept)
     exact, G = term.value_and_gradient(torch.from_numpy(X))
     assert value == pytest.approx(exact, rel=1e-12)
@@ -176,6 +179,19 @@ def test_a_descent_ends_at_a_local_minimum(ties, weighted):
 
 def test_a_descent_from_a_point_ends_there():
     i, j = (x.astype(np.int32) for x in np.triu_indices(5, 1))
-    term = StressTerm(i, j, None, regression("ordinal", np.arange(10.0)))
-    X, value = term.descend(np.ones((5, 2)))
+    descend = Descent(i, j, None, regression=regression("ordinal", np.arange(10.0)))
+    X, value = descend(np.ones((5, 2)))
     assert (X == 1).all() and value == 1
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1.0, 1e20])
+def test_a_descent_under_given_distances_is_that_of_the_squared_loss(unit):
+    i, j = (x.astype(np.int32) for x in np.triu_indices(10, 1))
+    delta, w = RNG.random(45) + 0.1, RNG.random(45)
+    X, value = Descent(i, j, 1e-200 * w, distances=unit * delta)(unit * RNG.random((10, 2)))
+    solved = MDE(10, 2, None, "squared", weights=w, deviations=delta)
+    start = torch.from_numpy(X / unit)
+    mean = float(solved.average_distortion(start))
+    assert value == pytest.approx(mean * 45 / (w * delta**2).sum(), rel=1e-6)
+    solved.embed(start, max_iter=300)
+    assert solved.value == pytest.approx(mean, rel=1e-4)
