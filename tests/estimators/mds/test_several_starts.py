@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from skmde import Anchored, PreserveDistances
+from skmde.estimators.mds import restarts
 from skmde.estimators.mds.local_search import better_minimum, is_small
-from skmde.estimators.mds.metric import MetricProblem
 from skmde.estimators.mds.monotone import MonotoneProblem
 from skmde.exceptions import ConvergenceWarning
 
@@ -103,11 +103,23 @@ def test_nothing_is_searched_for_near_a_start_of_the_user(monkeypatch):
     assert several.start_values_[0] == own.start_values_[0] > several.start_values_[1]
 
 
-def test_a_search_improves_random_starts_under_the_squared_loss_and_no_other_start(monkeypatch):
-    searched, plain = fit(n_init=3), fit(n_init=1)
-    assert searched.start_values_[0] == plain.distortion_
-    monkeypatch.setattr(MetricProblem, "descent", lambda self: None)
-    assert searched.start_values_[1:].max() < fit(n_init=3).start_values_[1:].max()
+def test_a_search_improves_random_starts_under_the_squared_loss_and_no_other(monkeypatch):
+    searched = []
+
+    def recorded(descend, n_pairs, X, rng):
+        searched.append(descend(X)[1])
+        better = better_minimum(descend, n_pairs, X, rng)
+        if better is not None:
+            assert descend(better)[1] < searched[-1]
+        return better
+
+    monkeypatch.setattr(restarts, "better_minimum", recorded)
+    found = fit(n_init=3)
+    assert len(searched) == 2
+    unit = np.mean(found.distances_**2)
+    assert (found.start_values_[1:] <= unit * np.array(searched) * (1 + 1e-5)).all()
+    fit(loss="absolute", n_init=2)
+    assert len(searched) == 2
 
 
 def test_nothing_is_searched_for_where_the_map_is_exact():
