@@ -2,7 +2,7 @@
 
     python benchmarks/ordinal.py
 
-Four parts, which ``--parts`` chooses from:
+Five parts, which ``--parts`` chooses from:
 
 - *digits*: 500 x 64, all pairs: seconds and stress of `PreserveDistances(monotone=True)` and of
   ``sklearn.manifold.MDS(metric_mds=False)`` with one start, in turn.
@@ -12,7 +12,9 @@ Four parts, which ``--parts`` chooses from:
   cannot do. Spearman's correlation of distances and embedding distances over these pairs, divided
   by that of the fit to all pairs.
 - *starts*: the least of 10 starts beside that of 100, on the matrices, under the squared loss and
-  for ordinal data; plain random starts beside ours; seconds by one worker and by two.
+  for ordinal data. Plain random starts, which are given as arrays, so that they are solved from and
+  nothing else is done, beside ours.
+- *workers*: seconds of ten starts on digits, by one worker and by two: processes and threads.
 
 The judge computes the disparities anew, by scikit-learn's isotonic regression, in which equal
 distances have equal disparities. Stress is Kruskal's stress-1. CPU seconds are those of all threads
@@ -30,7 +32,8 @@ from typing import Any
 import _common as common
 import numpy as np
 
-PARTS = ("digits", "matrices", "missing", "starts")
+PARTS = ("digits", "matrices", "missing", "starts", "workers")
+KINDS: dict[str, dict[str, Any]] = {"squared": {"loss": "squared"}, "ordinal": {"monotone": True}}
 FAMILIES = ("uniform", "paths", "noisy", "correlation")
 FIGURES = ("seconds", "cpu_seconds", "iterations", "stress")
 WITHIN = 1.001  # ratio of a stress to the best one
@@ -39,6 +42,7 @@ WITHIN = 1.001  # ratio of a stress to the best one
 def arguments() -> Any:
     p = common.parser(__doc__.splitlines()[0], peers=False, name="ordinal")
     p.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    p.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="of starts")
     p.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each program")
     p.add_argument("--n-rows", type=int, default=500, help="rows of digits")
     p.add_argument("--n-matrices", type=int, default=40, help="small matrices")
@@ -194,11 +198,8 @@ def part_missing(args: Any) -> dict[str, Any]:
 
 def part_starts(args: Any) -> dict[str, Any]:
     rows = {}
-    settings: dict[str, dict[str, Any]] = {
-        "squared": {"loss": "squared"},
-        "ordinal": {"monotone": True},
-    }
-    for kind, params in settings.items():
+    for kind in args.kinds:
+        params = KINDS[kind]
         first, ten, plain_ten, hits = [], [], [], []
         many = partial(ours, n_init=args.n_starts, **params)
         cpu = 0.0
@@ -224,20 +225,19 @@ def part_starts(args: Any) -> dict[str, Any]:
             "median_share_of_starts": float(np.median(hits)),
             "cpu_seconds_per_start": cpu / args.n_starts / args.n_matrices,
         }
-    header = list(rows["squared"])
+    header = list(rows[args.kinds[0]])
     common.show([[name, *row.values()] for name, row in rows.items()], ["kind", *header])
-    return {**rows, "workers": workers(args)}
+    return rows
 
 
 def ours_random(D: np.ndarray, seed: int, **params: Any) -> Any:
     from skmde import PreserveDistances
 
-    settings = {"metric": "precomputed", "init": "random", "random_state": seed, **params}
-    return PreserveDistances(**settings).fit(D)
+    start = D.mean() * np.random.default_rng(seed).standard_normal((len(D), 2))
+    return PreserveDistances(metric="precomputed", init=start, **params).fit(D)
 
 
-def workers(args: Any) -> dict[str, Any]:
-    """Seconds of ten starts on digits, by one worker and by two: processes and threads."""
+def part_workers(args: Any) -> dict[str, Any]:
     import joblib
 
     D, found = digits(args.n_rows), {}
@@ -247,7 +247,8 @@ def workers(args: Any) -> dict[str, Any]:
                 ours(D[:30, :30], monotone=True, n_init=4, n_jobs=n_jobs)  # starts the workers
                 both = timed(lambda n=n_jobs: ours(D, monotone=True, n_init=10, n_jobs=n))
             found[f"{backend}, n_jobs={n_jobs}"] = both[1]
-    common.show([[name, seconds] for name, seconds in found.items()], ["workers", "seconds"])
+        found[f"{backend}, ratio"] = found[f"{backend}, n_jobs=1"] / both[1]
+    common.show([[name, figure] for name, figure in found.items()], ["workers", "seconds"])
     return found
 
 

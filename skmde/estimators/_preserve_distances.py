@@ -123,10 +123,11 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
     n_init : int, default=1
         Number of starts; the one that ends at the least value is kept. The first one is `init`. The
         others are random: each is solved in one or two dimensions more, where there are fewer local
-        minima, and projected. Under "ordinal", each solution of few items is also disturbed and
-        solved again, up to 20 times, and the best is kept; callbacks see all these solves. Without
-        callbacks and progress bars, `n_jobs` joblib workers share the starts. The result does not
-        depend on their number.
+        minima, and projected. For few items under "ordinal" or the squared loss, a search then
+        disturbs the solution up to 100 times and keeps the best that this leads to. Under "ordinal"
+        it does so with the first start, too, in what counts as one iteration; but not if `init` is
+        an array, which says where to solve. Without callbacks and progress bars, `n_jobs` joblib
+        workers share the starts. The result does not depend on their number.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-5
@@ -415,7 +416,10 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
                     X, lambda coordinates: {"embedding_": coordinates.astype(output_dtype(X))}
                 )
             )
-            found, self.start_values_ = best_of_starts(problem, start, more, options, self.n_jobs)
+            own_start = not isinstance(self.init, str)
+            found, self.start_values_ = best_of_starts(
+                problem, start, more, options, self.n_jobs, own_start=own_start
+            )
         self.embedding_ = as_output(found.embedding, X)
         self._keep_row_constraint(constraint, found.embedding)
         self.disparities_, self._curve = found.disparities, found.curve

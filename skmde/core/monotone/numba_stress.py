@@ -124,3 +124,29 @@ def means_within(bounds: Any, d: Any, w: Any, means: Any) -> None:
             mass += weight
             plain += d[k]
         means[b] = total / mass if mass > 0.0 else plain / (bounds[b + 1] - bounds[b])
+
+
+@jit()
+def disparities(d: Any, levels: Any, out: Any, blocks: Any) -> None:
+    """Isotonic regression of distances, some of whose original distances are equal.
+
+    `levels` has the weights; the bounds of stretches of equal original distances; the weights of
+    these; and the ranks of `d` in them, as `order` in `order_within`. Without ranks, the pairs of a
+    stretch have one disparity. `blocks` is memory: the last three arguments of `isotonic`.
+    """
+    w, bounds, mass, ranks = levels
+    values, masses, ends = blocks
+    n_levels = bounds.shape[0] - 1
+    if n_levels == d.shape[0]:
+        isotonic(d, w, out, values, masses, ends)
+    elif ranks.shape[0]:
+        order_within(bounds, d, ranks)
+        ordered = np.empty_like(d)
+        isotonic(d[ranks], w[ranks] if w.shape[0] else w, ordered, values, masses, ends)
+        out[ranks] = ordered
+    else:
+        means, targets = np.empty(n_levels), np.empty(n_levels)
+        means_within(bounds, d, w, means)
+        isotonic(means, mass, targets, values, masses, ends)
+        for b in range(n_levels):
+            out[bounds[b] : bounds[b + 1]] = targets[b]

@@ -71,10 +71,7 @@ class MonotoneMDE(MDE):
         )
         self._groups = None  # of pairs that are stiffer than others; here none is
         # Edges are stored in another order than the caller's, which is that of the regression.
-        if edges is None:
-            i, j = (x.astype(np.int32) for x in np.triu_indices(n_items, 1))
-        else:
-            i, j = np.ascontiguousarray(np.asarray(edges, dtype=np.int32).T)
+        i, j = pair_indices(edges, n_items)
         self._term = StressTerm(i, j, weights, regression, count_threads(n_jobs))
         self._length = 1.0
 
@@ -126,3 +123,12 @@ class MonotoneMDE(MDE):
         both = np.empty((2, len(d)))
         both[:, order] = d, targets
         return both[0], both[1], curve
+
+
+def pair_indices(edges: Any, n_items: int) -> tuple[Any, Any]:
+    """The items of each pair, int32; all pairs if `edges` is None."""
+    if edges is None:
+        i, j = np.triu_indices(n_items, 1)
+        return i.astype(np.int32), j.astype(np.int32)
+    i, j = np.ascontiguousarray(np.asarray(edges, dtype=np.int32).T)
+    return i, j

@@ -44,9 +44,12 @@ class Regression(ABC):
     order : ndarray of shape (p,), int, or None
         Order of the pairs that `__call__` and `curve` take: positions in the caller's list. None
         means that the order is the same.
+    levels : tuple of ndarray, or None
+        For "ordinal", what the compiled regression needs; see ``numba_stress.disparities``.
     """
 
     order: NDArray[Any] | None = None
+    levels: tuple[Any, ...] | None = None
 
     @abstractmethod
     def __call__(self, d: Floats) -> Floats:
@@ -159,32 +162,18 @@ class Isotonic(Regression):
         self._weights = np.empty(0)
         if weights is not None:
             self._weights = np.asarray(weights, dtype=np.float64)[self.order]
-        self._has_ties = self.n_levels < p
-        self.primary = ties == "primary"
-        self._within = np.arange(p) if self._has_ties and self.primary else None
-        self._mass = self._weights
-        if self._has_ties and not self.primary:
+        ranks, mass = np.empty(0, np.intp), np.empty(0)
+        if self.n_levels < p and ties == "primary":
+            ranks = np.arange(p)
+        elif self.n_levels < p:
             w = self._weights if len(self._weights) else np.ones(p)
-            self._mass = np.add.reduceat(w, self.bounds[:-1])
-        k = self.n_levels if self._has_ties and not self.primary else p
-        self._memory = np.empty(k), np.empty(k), np.empty(k), np.empty(k, np.int64)
+            mass = np.add.reduceat(w, self.bounds[:-1])
+        self.levels = self._weights, self.bounds, mass, ranks
+        self._out, self._blocks = np.empty(p), (np.empty(p), np.empty(p), np.empty(p, np.int64))
 
     def __call__(self, d: Floats) -> Floats:
-        out, *memory = self._memory
-        if not self._has_ties:
-            numba_stress.isotonic(d, self._weights, out, *memory)
-            return out
-        if self._within is None:
-            means = np.empty(self.n_levels)
-            numba_stress.means_within(self.bounds, d, self._weights, means)
-            numba_stress.isotonic(means, self._mass, out, *memory)
-            return np.repeat(out, np.diff(self.bounds))
-        numba_stress.order_within(self.bounds, d, self._within)
-        w = self._weights[self._within] if len(self._weights) else self._weights
-        numba_stress.isotonic(d[self._within], w, out, *memory)
-        found = np.empty_like(d)
-        found[self._within] = out
-        return found
+        numba_stress.disparities(d, self.levels, self._out, self._blocks)
+        return self._out
 
     def curve(self, d: Floats) -> Steps:
         means = np.empty(self.n_levels)

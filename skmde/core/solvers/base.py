@@ -159,6 +159,12 @@ def _grows_without_end(
     return values[0] - values[1] > least and values[1] - values[2] > least
 
 
+def _projected_gradient(
+    objective: Objective, constraint: Constraint, X: torch.Tensor
+) -> torch.Tensor:
+    return constraint.project_gradient(X, objective.value_and_gradient(X)[1]).contiguous()
+
+
 def _is_at_a_kink(objective: Objective, constraint: Constraint, result: SolveResult) -> bool:
     """Whether the value rises along -G because of a kink, and not because G is wrong.
 
@@ -168,14 +174,12 @@ def _is_at_a_kink(objective: Objective, constraint: Constraint, result: SolveRes
     """
     X = result.X
 
-    def gradient(X: torch.Tensor) -> torch.Tensor:
-        return constraint.project_gradient(X, objective.value_and_gradient(X)[1]).contiguous()
-
-    G = gradient(X)
+    G = _projected_gradient(objective, constraint, X)
     size = math.sqrt(float(dot(X, X)) / float(dot(G, G)))
     step = _SHORT * math.sqrt(torch.finfo(X.dtype).eps) * size
-    there = gradient(constraint.project(X - step * G).contiguous())
-    return float(dot(there, G)) <= _TURNED * float(dot(G, G))
+    there = constraint.project(X - step * G).contiguous()
+    turned = _projected_gradient(objective, constraint, there)
+    return float(dot(turned, G)) <= _TURNED * float(dot(G, G))
 
 
 def _better_is_near(
@@ -190,18 +194,15 @@ def _better_is_near(
     """
     X = result.X
 
-    def gradient(X: torch.Tensor) -> torch.Tensor:
-        return constraint.project_gradient(X, objective.value_and_gradient(X)[1]).contiguous()
-
     def step(V: torch.Tensor, reach: float) -> torch.Tensor:
         size, length = (math.sqrt(float(dot(x, x))) for x in (X, V))
         return constraint.project(X + (reach * size / length) * V).contiguous()
 
-    G = gradient(X)
+    G = _projected_gradient(objective, constraint, X)
     V = torch.where(_usual_rows(G), -G, 0.0)
     if not 0 < float(dot(V, V)) < math.inf:
         return False
-    changes = gradient(step(V, float(_REACHES[0]))) - G
+    changes = _projected_gradient(objective, constraint, step(V, float(_REACHES[0]))) - G
     calm = torch.where(_usual_rows(changes), V, 0.0)
     directions = [V, calm] if 0 < float(dot(calm, calm)) < math.inf else [V]
     trials = (step(V, float(reach)) for V in directions for reach in _REACHES)

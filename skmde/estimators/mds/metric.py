@@ -11,6 +11,8 @@ import torch
 from skmde._linalg.frame import Unit
 from skmde._linalg.scaling import root_mean_square, scaled
 from skmde.constraints import Constraint
+from skmde.core.monotone.descent import Descent
+from skmde.core.monotone.problem import pair_indices
 from skmde.core.precision import has_moderate_weights, is_far, is_moderate, resolves
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
@@ -19,6 +21,7 @@ from skmde.estimators.pairs.base import Pairs
 from skmde.estimators.pairs.stress import stress_ratio
 from skmde.functions.base import Loss
 from skmde.functions.powers import Quadratic
+from skmde.functions.residual_losses import SquaredLoss
 from skmde.preprocessing.graphs.components import pack_components
 
 
@@ -41,8 +44,6 @@ class MetricProblem:
         The solver's unit of length.
     dtype : dtype
         Of the solver.
-    n_disturbed : int
-        How often a solution is disturbed and solved again.
     """
 
     n_items: int
@@ -55,7 +56,7 @@ class MetricProblem:
     scale: float = 1.0
     unit: Unit = field(default_factory=Unit)
     dtype: Any = np.float32
-    n_disturbed = 0
+    is_rugged = False  # most starts lead to good local minima
 
     def __post_init__(self):
         m = self.n_components
@@ -74,6 +75,14 @@ class MetricProblem:
     def first_guess(self, source):
         """The source and the pairs from which a start is made."""
         return source, self.pairs
+
+    def descent(self):
+        """A quick descent to local minima in any dimension, or None if there is none."""
+        is_squared = type(self.loss) is SquaredLoss
+        if not is_squared or not self.constraint.is_free or self.pairs.labels is not None:
+            return None
+        pairs = pair_indices(self.pairs.edges, self.n_items)
+        return Descent(*pairs, self.pairs.weights, distances=self.pairs.distances)
 
     def solve(self, start, options, n_jobs):
         """Solve from a starting point in units of the original distances.

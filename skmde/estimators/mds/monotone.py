@@ -11,7 +11,8 @@ import torch
 from skmde._linalg.frame import Unit
 from skmde._utils.warn import warn
 from skmde.constraints import Constraint
-from skmde.core.monotone.problem import MonotoneMDE
+from skmde.core.monotone.descent import Descent
+from skmde.core.monotone.problem import MonotoneMDE, pair_indices
 from skmde.core.monotone.regressions import (
     INTERVAL,
     ORDINAL,
@@ -26,9 +27,6 @@ from skmde.estimators.pairs.matrix_distances import MatrixDistances
 from skmde.estimators.pairs.stress import stress_ratio
 
 KINDS = {ORDINAL, INTERVAL, RATIO}
-
-# A solution is disturbed and solved again at most so often, and for at most so many pairs in all.
-_MOST_DISTURBED, _PAIRS_IN_ALL = 20, 20_000
 
 # Distance below which items practically coincide, relative to the root mean square, and the share
 # of the pairs from which such a map is degenerate.
@@ -59,6 +57,7 @@ class MonotoneProblem:
     nothing_free: bool = False
     scale: float = 1.0  # the curve scales the distances
     unit: Unit = field(default_factory=Unit)
+    is_rugged = True  # an ordinary start leads to a poor local minimum
 
     def __post_init__(self):
         distances = self.pairs.distances
@@ -79,12 +78,12 @@ class MonotoneProblem:
         """Typical length of a starting point."""
         return 1.0
 
-    @property
-    def n_disturbed(self):
-        """How often a solution is disturbed and solved again: seldom if that takes long."""
+    def descent(self):
+        """A quick descent to local minima in any dimension, or None if there is none."""
         if self.kind != ORDINAL or not self.constraint.is_free or self.pairs.labels is not None:
-            return 0
-        return min(_MOST_DISTURBED, _PAIRS_IN_ALL // max(1, len(self.pairs.distances)))
+            return None
+        pairs = pair_indices(self.pairs.edges, self.n_items)
+        return Descent(*pairs, self.pairs.weights, regression=self._regression())
 
     def first_guess(self, source):
         """A source and pairs with disparities in place of distances, from which a start is made.

@@ -5,10 +5,10 @@ one or two dimensions more than the embedding has, solved there, and projected o
 axes. In more dimensions, items can pass each other that would block each other's way, so there are
 fewer local minima.
 
-Order alone leaves many local minima, which random starts reach again and again. So the solution of
-each start of a small ordinal problem is disturbed a few times and solved again, and the better one
-is kept. In turn, a fifth of the items get random places, or all items get a random coordinate in
-one dimension more. The two lead out of different minima.
+Where there are few pairs and a quick descent to local minima, that is, for ordinal data and the
+squared loss, a search (``local_search.py``) looks for a better one than a random start leads to.
+For ordinal data, whose local minima are many, it does so for the first start, too, unless that is
+the user's own, which says where to solve.
 
 Starts are tasks of joblib, so that any of its backends can run them. The seed of each start is
 drawn in advance, and each solve gives the same bits for any number of threads. So the result does
@@ -23,22 +23,18 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-import torch
 from joblib import Parallel, delayed, effective_n_jobs
 
-from skmde._linalg.reductions import column_means, gram
 from skmde._utils.warn import warn
 from skmde._utils.workers import end_with
 from skmde.constraints import Centered
+from skmde.estimators.mds.local_search import better_minimum, flattened, is_small
 
 _COARSE = 100  # most iterations in more dimensions
 _MORE = 1, 2  # dimensions more than the embedding has, in turn
-_DISTURBED = 0.2  # of the items
-_HEIGHT = 0.5  # of a further coordinate, relative to the size of the embedding
-_BETTER = 1e-5  # least relative gain
 
 
-def best_of_starts(problem, start, seeds, options, n_jobs):
+def best_of_starts(problem, start, seeds, options, n_jobs, *, own_start=False):
     """Solve a problem from several starting points.
 
     Parameters
@@ -53,6 +49,9 @@ def best_of_starts(problem, start, seeds, options, n_jobs):
         this process.
     n_jobs : int or None
         Number of workers, as for :class:`joblib.Parallel`; if there is one, its number of threads.
+    own_start : bool, default=False
+        Whether the first starting point is the user's own, so that nothing is searched for
+        elsewhere.
 
     Returns
     -------
@@ -69,9 +68,9 @@ def best_of_starts(problem, start, seeds, options, n_jobs):
     quiet = not options["callbacks"] and not options["verbose"]
     shared = quiet and len(seeds) > 0 and effective_n_jobs(n_jobs) > 1
     common = os.getpid(), problem, options, 1 if shared else n_jobs
-    tasks = [delayed(_solve)(*common, start)]
+    tasks = [delayed(_from_given)(*common, start, problem.is_rugged and not own_start)]
     for number, seed in enumerate(seeds):
-        tasks.append(delayed(_solve)(*common, None, int(seed), _MORE[number % len(_MORE)]))
+        tasks.append(delayed(_from_random)(*common, int(seed), _MORE[number % len(_MORE)]))
     workers = Parallel(n_jobs=n_jobs) if shared else _in_turn
     results = workers(tasks)
     values = np.array([found.value for found, _ in results])
@@ -81,22 +80,37 @@ def best_of_starts(problem, start, seeds, options, n_jobs):
     return best, values
 
 
-def _solve(process, problem, options, n_jobs, start, seed=0, more=0):
-    """The solution from a start, improved, and the warnings of its solve."""
+def _from_given(process, problem, options, n_jobs, start, with_search):
+    """The solution from a start, or a better one, and the warnings of its solve."""
+    end_with(process)
+    found, notes = _recorded(problem.solve, start, options, n_jobs)
+    descend = _quick_descent(problem) if with_search and found.converged else None
+    if descend is not None:
+        better = better_minimum(
+            descend, len(problem.pairs.distances), found.embedding, np.random.default_rng(0)
+        )
+        if better is not None:
+            again, others = _recorded(problem.solve, better, options, n_jobs)
+            if again.value < found.value:
+                return again.after(found), others
+    return found, notes
+
+
+def _from_random(process, problem, options, n_jobs, seed, more):
+    """The solution from a random start, and the warnings of its solve."""
     end_with(process)
     rng = np.random.default_rng(seed)
-    if start is None:
-        start, _ = _recorded(_random_start, problem, rng, more, options, n_jobs)
-    found, notes = _recorded(problem.solve, start, options, n_jobs)
-    for number in range(problem.n_disturbed):
-        if not found.converged:
-            break
-        disturb = _partly_random if number % 2 == 0 else _lifted
-        start, _ = _recorded(disturb, problem, found.embedding, rng, options, n_jobs)
-        again, others = _recorded(problem.solve, start, options, n_jobs)
-        if again.converged and again.value < (1 - _BETTER) * found.value:
-            found, notes = again, others
-    return found, notes
+    descend = _quick_descent(problem)
+    coarse = descend or _CoarseSolve(problem, options, n_jobs)
+    start, _ = _recorded(_random_start, problem, rng, more, coarse)
+    if descend is not None:
+        better = better_minimum(descend, len(problem.pairs.distances), start, rng)
+        start = start if better is None else better
+    return _recorded(problem.solve, start, options, n_jobs)
+
+
+def _quick_descent(problem):
+    return problem.descent() if is_small(len(problem.pairs.distances)) else None
 
 
 def _in_turn(tasks):
@@ -114,51 +128,29 @@ def _recorded(function, *args):
     return found, [(str(w.message), w.category) for w in caught]
 
 
-def _random_start(problem, rng, more, options, n_jobs):
+def _random_start(problem, rng, more, descend):
     """A random starting point, solved in more dimensions and projected."""
     n, m = problem.n_items, problem.n_components
     more = max(0, min(more, n - 1 - m))
     X = rng.standard_normal((n, m + more))
     X *= problem.length / np.sqrt(2 * (m + more))
-    return _flattened(problem, X, options, n_jobs)
+    return flattened(descend, X, m)
 
 
-def _partly_random(problem, X, rng, options, n_jobs):
-    """An embedding in which some items have random places."""
-    n, m = X.shape
-    X = X - X.mean(axis=0)
-    moved = rng.choice(n, max(1, round(_DISTURBED * n)), replace=False)
-    X[moved] = rng.standard_normal((len(moved), m)) * np.sqrt(np.square(X).mean())
-    return X
+class _CoarseSolve:
+    """A solve in any dimension, in place of a descent."""
 
+    def __init__(self, problem, options, n_jobs):
+        limit = min(options["max_iter"], _COARSE)
+        quiet = {"max_iter": limit, "callbacks": [], "verbose": 0, "snapshot_every": None}
+        self._problem, self._options, self._n_jobs = problem, {**options, **quiet}, n_jobs
 
-def _lifted(problem, X, rng, options, n_jobs):
-    """An embedding with a random further coordinate, solved there and projected."""
-    X = X - X.mean(axis=0)
-    size = np.sqrt(np.square(X).sum(axis=1).mean())
-    height = _HEIGHT * size * rng.standard_normal(len(X))
-    return _flattened(problem, np.column_stack([X, height]), options, n_jobs)
-
-
-def _flattened(problem, X, options, n_jobs):
-    """A starting point in more dimensions, solved there and projected, one by one."""
-    m = problem.n_components
-    limit = min(options["max_iter"], _COARSE)
-    coarse = {**options, "max_iter": limit, "callbacks": [], "verbose": 0, "snapshot_every": None}
-    for dimension in range(X.shape[1], m, -1):
-        wide = replace(
-            problem,
-            n_components=dimension,
+    def __call__(self, X):
+        problem = replace(
+            self._problem,
+            n_components=X.shape[1],
             constraint=Centered(),
-            pairs=problem.pairs._replace(labels=None),
+            pairs=self._problem.pairs._replace(labels=None),
         )
-        X = _principal_part(wide.solve(X, coarse, n_jobs).embedding, dimension - 1)
-    return X
-
-
-def _principal_part(X, m):
-    """The coordinates of rows on their first m principal axes."""
-    X = torch.from_numpy(np.ascontiguousarray(X))
-    X = X - column_means(X)
-    _, axes = np.linalg.eigh(gram(X, X).numpy())
-    return np.ascontiguousarray(X.numpy() @ axes[:, ::-1][:, :m])
+        found = problem.solve(X, self._options, self._n_jobs)
+        return found.embedding, found.value

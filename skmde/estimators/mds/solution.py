@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,6 +43,17 @@ class Solution:
     snapshots: list[tuple[int, np.ndarray]]
     disparities: np.ndarray | None = None
     curve: Curve | None = None
+
+    def after(self, before):
+        """The solution with the history of an earlier one; the way between is one iteration."""
+        begin, skipped = before.history["seconds"][-1], before.n_iter + 1
+        own = {**self.history, "seconds": begin + self.history["seconds"]}
+        return replace(
+            self,
+            n_iter=skipped + self.n_iter,
+            history={name: np.append(before.history[name], own[name]) for name in own},
+            snapshots=before.snapshots + [(skipped + number, X) for number, X in self.snapshots],
+        )
 
     def describe(self, estimator):
         """Set the fitted attributes that describe the solve."""

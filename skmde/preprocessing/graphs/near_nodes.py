@@ -283,7 +283,7 @@ def _by_lengths(
                 touched[n_touched] = other
                 n_touched += 1
                 if k <= _FEW:
-                    n_nearest = _insert_length(nearest, n_nearest, wanted, further)
+                    n_nearest = _insert(nearest, nearest, n_nearest, wanted, further, further)
                     if n_nearest == wanted:
                         bound = min(limit, nearest[wanted - 1])
             reached[other] = further
@@ -307,7 +307,10 @@ def _by_lengths(
 
 @jit()
 def _insert(items, numbers, count, most, item, number):
-    """Insert into a list of the `most` items of least number; return their new count."""
+    """Insert into a list of the `most` items of least number; return their new count.
+
+    Numbers alone are their own items.
+    """
     if count < most:
         at = count
         count += 1
@@ -319,23 +322,6 @@ def _insert(items, numbers, count, most, item, number):
         items[at], numbers[at] = items[at - 1], numbers[at - 1]
         at -= 1
     items[at], numbers[at] = item, number
-    return count
-
-
-@jit()
-def _insert_length(lengths, count, most, length):
-    """Insert into a sorted list of the `most` least lengths; return their new count."""
-    if count < most:
-        at = count
-        count += 1
-    elif length < lengths[count - 1]:
-        at = count - 1
-    else:
-        return count
-    while at > 0 and lengths[at - 1] > length:
-        lengths[at] = lengths[at - 1]
-        at -= 1
-    lengths[at] = length
     return count
 
 

@@ -9,7 +9,9 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 from sklearn.isotonic import IsotonicRegression
 
+from skmde import MDE
 from skmde.constraints import Centered
+from skmde.core.monotone.descent import Descent
 from skmde.core.monotone.problem import MonotoneMDE
 from skmde.core.monotone.regressions import regression
 from skmde.core.monotone.stress import StressTerm
@@ -150,3 +152,46 @@ def test_curves_beyond_and_between_known_distances():
     np.testing.assert_allclose(found, [1, 1, 1.75, 2.5, 2.5, 3.25, 4, 4, np.inf])
     line = regression("interval", delta).curve(2 * delta - 1)
     np.testing.assert_allclose(line([0.25, 1.0, 9.0, np.inf]), [0, 1, 17, np.inf], atol=1e-12)
+
+
+@pytest.mark.parametrize("ties", ["primary", "secondary"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_descent_ends_at_a_local_minimum(ties, weighted):
+    n, m = 12, 3
+    i, j = (x.astype(np.int32) for x in np.triu_indices(n, 1))
+    delta = np.round(RNG.random(len(i)), 1)  # with ties
+    w = RNG.random(len(i)) if weighted else None
+    ordinal = regression("ordinal", delta, w, ties)
+    term = StressTerm(i, j, w, ordinal)
+    start = RNG.standard_normal((n, m))
+    kept = start.copy()
+    X, value = Descent(i, j, w, regression=ordinal)(start)
+    assert np.array_equal(start, kept)
+    exact, G = term.value_and_gradient(torch.from_numpy(X))
+    assert value == pytest.approx(exact, rel=1e-12)
+    before, steep = term.value_and_gradient(torch.from_numpy(start))
+    assert value < 0.9 * before
+    assert float(G.norm() * np.linalg.norm(X)) < 0.01 * float(steep.norm() * np.linalg.norm(start))
+    for _ in range(20):
+        near = X + 0.01 * np.abs(X).mean() * RNG.standard_normal(X.shape)
+        assert term.value_and_gradient(torch.from_numpy(near))[0] > value
+
+
+def test_a_descent_from_a_point_ends_there():
+    i, j = (x.astype(np.int32) for x in np.triu_indices(5, 1))
+    descend = Descent(i, j, None, regression=regression("ordinal", np.arange(10.0)))
+    X, value = descend(np.ones((5, 2)))
+    assert (X == 1).all() and value == 1
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1.0, 1e20])
+def test_a_descent_under_given_distances_is_that_of_the_squared_loss(unit):
+    i, j = (x.astype(np.int32) for x in np.triu_indices(10, 1))
+    delta, w = RNG.random(45) + 0.1, RNG.random(45)
+    X, value = Descent(i, j, 1e-200 * w, distances=unit * delta)(unit * RNG.random((10, 2)))
+    solved = MDE(10, 2, None, "squared", weights=w, deviations=delta)
+    start = torch.from_numpy(X / unit)
+    mean = float(solved.average_distortion(start))
+    assert value == pytest.approx(mean * 45 / (w * delta**2).sum(), rel=1e-6)
+    solved.embed(start, max_iter=300)
+    assert solved.value == pytest.approx(mean, rel=1e-4)

@@ -16,6 +16,7 @@ from skmde.plotting import ShepardDisplay
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 3))
 D = squareform(pdist(X))
+FEW = D[:18, :18]
 KINDS = [True, "interval", "ratio"]
 every_kind = pytest.mark.parametrize("monotone", KINDS)
 
@@ -29,7 +30,7 @@ def fit(X=D, pair_weights=None, **params):
 
 @pytest.mark.parametrize("ties", ["primary", "secondary"])
 def test_an_increasing_function_of_the_distances_gives_the_same_map(ties):
-    rough = np.round(D, 1)  # with ties
+    rough = np.round(FEW, 1)  # with ties
     np.fill_diagonal(rough, 0.0)
     whole = fit(rough, ties=ties)
     ranks = squareform(rankdata(squareform(rough), method="dense"))
@@ -53,8 +54,8 @@ def test_ordinal_stress_and_disparities_are_those_of_isotonic_regression():
 
 
 def test_interval_maps_do_not_depend_on_an_offset_of_the_distances():
-    plain = fit(monotone="interval")
-    moved = fit(5 + 3 * D, monotone="interval")
+    plain = fit(FEW, monotone="interval")
+    moved = fit(5 + 3 * FEW, monotone="interval")
     np.testing.assert_allclose(moved.embedding_, plain.embedding_, atol=1e-4)
     assert moved.stress_ == pytest.approx(plain.stress_, rel=1e-6)
 
@@ -69,7 +70,7 @@ def test_ratio_maps_keep_the_distances_in_their_unit():
 
 def test_exact_order_in_one_to_three_dimensions_is_kept():
     for m in (1, 2, 3):
-        plane = RNG.standard_normal((25, m))
+        plane = RNG.standard_normal((20, m))
         estimator = fit(squareform(pdist(plane)) ** 3, n_components=m, n_init=3)
         assert estimator.stress_ < 0.02
         assert spearmanr(pdist(plane), pdist(estimator.embedding_)).statistic > 0.995
@@ -127,8 +128,8 @@ def test_unseen_rows(monotone):
 
 def test_transform_depends_on_the_order_of_distances_alone():
     new = cdist(RNG.standard_normal((5, 3)), X)
-    found = fit(D**2).transform(new**2)
-    assert np.array_equal(found, fit().transform(new))
+    found = fit(FEW**2).transform(new[:, :18] ** 2)
+    assert np.array_equal(found, fit(FEW).transform(new[:, :18]))
 
 
 @every_kind
@@ -167,8 +168,8 @@ def test_equal_distances_and_similarities_warn():
         found = PreserveDistances(metric="precomputed", monotone=True, random_state=0).fit(equal)
     assert 0 < found.stress_ < 0.5
     with pytest.warns(UserWarning, match="The diagonal of X, from 1 on, is larger than all other"):
-        PreserveDistances(metric="precomputed", monotone=True, random_state=0).fit(np.exp(-D))
-    assert fit(D + np.eye(40)).stress_ == fit().stress_  # the diagonal does not count
+        PreserveDistances(metric="precomputed", monotone=True, random_state=0).fit(np.exp(-FEW))
+    assert fit(FEW + np.eye(18)).stress_ == fit(FEW).stress_  # the diagonal does not count
     with pytest.raises(ValueError, match="Are these similarities"):
         fit(-D)
     with pytest.raises(ValueError, match="NaN"):
@@ -185,7 +186,8 @@ def test_equal_rows_and_two_or_three_rows_are_finite():
 
 
 def test_a_loss_other_than_the_squared_one_is_refused():
-    assert fit(loss="squared").stress_ == fit(loss=SquaredLoss()).stress_ == fit().stress_
+    stress = [fit(FEW, loss=loss).stress_ for loss in ("squared", SquaredLoss(), None)]
+    assert stress[0] == stress[1] == stress[2]
     with pytest.raises(ValueError, match=r"monotone=True minimises .* got 'absolute'"):
         fit(loss="absolute")
     with pytest.raises(TypeError, match="use monotone"):
