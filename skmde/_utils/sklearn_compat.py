@@ -25,6 +25,7 @@ except ImportError:  # before 1.9
 
 from sklearn.utils import validation
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skmde._utils.validation import as_host_array, check_convertible
@@ -36,6 +37,7 @@ __all__ = [
     "Interval",
     "StrOptions",
     "TransformerMixin",
+    "available_if",
     "callbacks_of_running_fit",
     "check_array",
     "check_is_fitted",

@@ -27,6 +27,7 @@ from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import Data, Device, Metric, Parameters, RandomState
 from skmde.estimators.judging.mixin import JudgingMixin
+from skmde.estimators.pairs.anchored import WEIGHTS_ARE_NO_DISTANCES
 from skmde.estimators.representation.mixin import RepresentationMixin
 from skmde.estimators.samples.labels import known_labels
 from skmde.estimators.samples.supervision import checked_sample_weight
@@ -277,6 +278,9 @@ class AnchoredClassifier(
         check_is_fitted(self)
         X = self._checked_unseen(X)
         return _probabilities(self.embedding_estimator_.transform(X))
+
+    def _why_no_support(self):
+        return WEIGHTS_ARE_NO_DISTANCES if self.metric == "affinity" else None
 
     def _support(self, X):
         return self.embedding_estimator_._support(X)

@@ -42,6 +42,7 @@ _FLAT = 1e-11  # eigenvalues below this fraction of the largest are rounding err
 _EQUAL = 1e-6  # eigenvalues with a smaller relative gap count as repeated
 _FEW = 10_000  # samples; larger graphs get the looser tolerance, which is enough for a plot
 _TOLERANCES = (1e-7, 1e-3)
+_BY_NEIGHBORS = ("laplacian", "normalized_laplacian", "lle", "mvu")  # place unseen samples
 _SHOWN = 5  # eigenvalues that a notebook shows
 
 
@@ -485,24 +486,22 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
         embedding = self.embedding_.astype(np.float64)
         return self._problem.place_others(rows_of(X, items), items, embedding)
 
+    def _why_no_support(self):
+        if self.weights in _BY_NEIGHBORS:
+            return None
+        return (
+            f"weights={self.weights!r} places a sample by all training samples, not by its nearest "
+            "ones, so there is no distance that says how far it is from them. Use the weights "
+            "'laplacian', 'normalized_laplacian' or 'lle', PreserveNeighbors or PreserveDistances."
+        )
+
     def _support(self, X):
-        return support_by_tables(self._neighbor_tables(), X, None)
+        return support_by_tables(self._problem.neighbors, X, None)
 
     def _support_of_fitted(self):
-        tables = self._neighbor_tables()
+        tables = self._problem.neighbors
         k = max(1, int(np.ceil(np.mean((tables.indices >= 0).sum(axis=1)))))
         return support_of_tables(tables, k, intrinsic_dimension(tables.distances))
-
-    def _neighbor_tables(self):
-        """The neighbours by which samples are placed."""
-        if self._problem.neighbors is None:
-            raise ValueError(
-                f"weights={self._problem_name!r} places a sample by all training samples, not by "
-                "its nearest ones, so there is no distance that says how far it is from them. Use "
-                "the weights 'laplacian', 'normalized_laplacian' or 'lle', PreserveNeighbors or "
-                "PreserveDistances."
-            )
-        return self._problem.neighbors
 
     def _solved_facts(self):
         shown = [f"{value:.3g}" for value in self.eigenvalues_[:_SHOWN]]

@@ -8,16 +8,28 @@ from typing import Any
 import numpy as np
 
 from skmde._utils.device import cpu_by_default
-from skmde._utils.sklearn_compat import check_is_fitted
+from skmde._utils.sklearn_compat import available_if, check_is_fitted
 from skmde.estimators.base.typing import Data
+
+
+def _has_support(estimator):
+    """Whether an estimator has these methods; the AttributeError says why not."""
+    reason = estimator._why_no_support()
+    if reason is not None:
+        raise AttributeError(reason)
+    return True
 
 
 class SupportMixin:
     """``score_samples``, ``is_supported`` and ``predict_support``; not for direct use.
 
-    An estimator has the support of unseen samples and that of its training samples. One that has
-    neither for its parameters raises a ValueError in both that says why.
+    An estimator has the support of unseen samples and that of its training samples. One whose
+    parameters leave neither says why, and does not have the methods.
     """
+
+    def _why_no_support(self) -> str | None:
+        """Why no distance says how far a sample is from the training samples; None if one does."""
+        return None
 
     def _support(self, X: Any) -> np.ndarray:
         """The support of checked unseen samples."""
@@ -27,6 +39,7 @@ class SupportMixin:
         """The support of training samples, each as if it were unseen."""
         raise NotImplementedError
 
+    @available_if(_has_support)
     def score_samples(self: Any, X: Data) -> np.ndarray:
         """Measure how well the training data support each sample.
 
@@ -52,9 +65,10 @@ class SupportMixin:
         ------
         NotFittedError
             If `fit` was not called.
+        AttributeError
+            If the estimator does not compare samples by distances for its parameters.
         ValueError
-            If X does not match the training data, or if the estimator does not compare samples by
-            distances for its parameters.
+            If X does not match the training data.
 
         References
         ----------
@@ -65,6 +79,7 @@ class SupportMixin:
             X = self._checked_unseen(X)
             return self._support(X)
 
+    @available_if(_has_support)
     def is_supported(self, X: Data, *, contamination: float = 0.05) -> np.ndarray:
         """Whether the training data support each sample, by a calibrated threshold.
 
@@ -94,12 +109,13 @@ class SupportMixin:
         ------
         NotFittedError
             If `fit` was not called.
-        ValueError
-            If `contamination` is out of range, or as for `score_samples`.
+        AttributeError, ValueError
+            As for `score_samples`, or if `contamination` is out of range.
         """
         support = self.score_samples(X)
         return (support >= self._support_threshold(contamination)) & (support > 0)
 
+    @available_if(_has_support)
     def predict_support(self, X: Data, *, contamination: float = 0.05) -> np.ndarray:
         """`is_supported` in the form of scikit-learn's outlier detectors: 1 or -1.
 

@@ -28,7 +28,7 @@ from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
 from skmde.preprocessing.pairs.sampling import all_edges
 
-_NO_SUPPORT = (
+WEIGHTS_ARE_NO_DISTANCES = (
     "metric='affinity' gives the weights of pairs, and weights do not say how far a sample is from "
     "the training samples. Use a metric of rows, or metric='precomputed' with distances."
 )
@@ -137,12 +137,6 @@ class AffinityPairs:
         indices, weights = np.full((q, k), -1), np.zeros((q, k))
         indices[at], weights[at] = rows.indices, rows.data
         return indices, weights, np.where(counts > 0, self._known.find(X), -1)
-
-    def support(self, X):
-        raise ValueError(_NO_SUPPORT)
-
-    def support_of_fitted(self):
-        raise ValueError(_NO_SUPPORT)
 
     def of_others(self, X, own):
         """Indices and weights of `of_unseen` for training rows, without the rows themselves."""
