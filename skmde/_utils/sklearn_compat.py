@@ -25,7 +25,7 @@ except ImportError:  # before 1.9
 
 from sklearn.utils import validation
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skmde._utils.validation import as_host_array, check_convertible
@@ -49,6 +49,12 @@ __all__ = [
 ]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+    """scikit-learn's decorator, which keeps the signature for type checkers."""
+    return cast("Callable[[Method], Method]", _available_if(check))
+
 
 # scikit-learn looks for NaN in the sum of all numbers. If float32 numbers of both signs overflow
 # it, that warns of an invalid value, although all numbers are finite.
