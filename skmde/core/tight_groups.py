@@ -205,7 +205,7 @@ def find_tight_groups(edges: Edges, n_items: int, fixed: np.ndarray) -> TightGro
         return None
     # A single far item has one of n / 2 pairs. Its pairs are the loosest.
     loosest = np.sort(sample, axis=1)[:, sample.shape[1] // n_items]
-    per_item = max(2 * p / n_items, 1.0)  # of the items that have pairs
+    per_item = _pairs_per_item(p, n_items)
     tight = per_item * loosest * [_TIGHT, 1.0]
     pairs = _pairs_above(edges, typical, tight, every)
     pairs = pairs.where(~is_fixed[pairs.items].all(axis=1))
@@ -213,6 +213,11 @@ def find_tight_groups(edges: Edges, n_items: int, fixed: np.ndarray) -> TightGro
         return None
     rest = per_item * float(sample[0, sample[0] < tight[0]].mean())
     return _grouped(pairs, float(tight[0]), is_fixed, rest).to(edges.device)
+
+
+def _pairs_per_item(p: int, n_items: int) -> float:
+    """Mean number of pairs of an item, but at least 1: an item without pairs is in no group."""
+    return max(2 * p / n_items, 1.0)
 
 
 def _grouped(pairs: _Pairs, tight: float, is_fixed: np.ndarray, rest: float) -> TightGroups:
@@ -236,7 +241,7 @@ def _groups_by_weight(edges: Edges, is_fixed: np.ndarray) -> TightGroups | None:
             for segment in edges.segments
         ]
     )
-    per_item = max(2 * p / n_items, 1.0)  # of the items that have pairs
+    per_item = _pairs_per_item(p, n_items)
     rest = per_item * float(np.median(np.abs(pulls)))
     found = np.flatnonzero((weights > 0) & (pulls >= _TIGHT * rest))
     pairs = edges.pairs_at(found)
@@ -276,7 +281,7 @@ def _groups_of_mix(edges: Edges, is_fixed: np.ndarray) -> TightGroups | None:
     losses = stiffness[:, is_loss & (stiffness > 0).all(axis=0)]
     if not losses.size:
         return None
-    per_item = max(2 * np.count_nonzero(is_loss) / n_items, 1.0)
+    per_item = _pairs_per_item(int(is_loss.sum()), n_items)
     others = stiffness[0, ~is_loss]
     pull = 2 * len(others) / n_items * float(np.median(others)) if len(others) else 0.0
     loosest = np.sort(losses, axis=1)[:, losses.shape[1] // n_items]

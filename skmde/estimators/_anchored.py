@@ -33,7 +33,7 @@ from skmde.estimators.base.typing import (
     RandomState,
 )
 from skmde.estimators.judging.problem import Repulsion, SolvedProblem
-from skmde.estimators.pairs.anchored import WEIGHTS_ARE_NO_DISTANCES, anchored_pairs
+from skmde.estimators.pairs.anchored import anchored_pairs, why_no_support
 from skmde.estimators.representation.texts import distance_facts, penalty_facts
 from skmde.estimators.samples.anchors import known_coordinates
 from skmde.estimators.samples.reach import warn_if_out_of_reach
@@ -616,7 +616,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         return self._pairs.place(X, self.embedding_, count_threads(self.n_jobs))
 
     def _why_no_support(self):
-        return WEIGHTS_ARE_NO_DISTANCES if self.metric == "affinity" else None
+        return why_no_support(self.metric)
 
     def _support(self, X):
         return self._pairs.support(X)

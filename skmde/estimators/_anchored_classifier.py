@@ -27,7 +27,7 @@ from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import Data, Device, Metric, Parameters, RandomState
 from skmde.estimators.judging.mixin import JudgingMixin
-from skmde.estimators.pairs.anchored import WEIGHTS_ARE_NO_DISTANCES
+from skmde.estimators.pairs.anchored import why_no_support
 from skmde.estimators.representation.mixin import RepresentationMixin
 from skmde.estimators.samples.labels import known_labels
 from skmde.estimators.samples.supervision import checked_sample_weight
@@ -280,7 +280,7 @@ class AnchoredClassifier(
         return _probabilities(self.embedding_estimator_.transform(X))
 
     def _why_no_support(self):
-        return WEIGHTS_ARE_NO_DISTANCES if self.metric == "affinity" else None
+        return why_no_support(self.metric)
 
     def _support(self, X):
         return self.embedding_estimator_._support(X)

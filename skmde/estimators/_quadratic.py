@@ -42,7 +42,6 @@ _FLAT = 1e-11  # eigenvalues below this fraction of the largest are rounding err
 _EQUAL = 1e-6  # eigenvalues with a smaller relative gap count as repeated
 _FEW = 10_000  # samples; larger graphs get the looser tolerance, which is enough for a plot
 _TOLERANCES = (1e-7, 1e-3)
-_BY_NEIGHBORS = ("laplacian", "normalized_laplacian", "lle", "mvu")  # place unseen samples
 _SHOWN = 5  # eigenvalues that a notebook shows
 
 
@@ -487,10 +486,11 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
         return self._problem.place_others(rows_of(X, items), items, embedding)
 
     def _why_no_support(self):
-        if self.weights in _BY_NEIGHBORS:
+        weights = getattr(self, "_problem_name", self.weights)
+        if weights in METHODS and METHODS[weights].places_by_neighbors:
             return None
         return (
-            f"weights={self.weights!r} places a sample by all training samples, not by its nearest "
+            f"weights={weights!r} places a sample by all training samples, not by its nearest "
             "ones, so there is no distance that says how far it is from them. Use the weights "
             "'laplacian', 'normalized_laplacian' or 'lle', PreserveNeighbors or PreserveDistances."
         )

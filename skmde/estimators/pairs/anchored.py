@@ -28,10 +28,6 @@ from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
 from skmde.preprocessing.pairs.sampling import all_edges
 
-WEIGHTS_ARE_NO_DISTANCES = (
-    "metric='affinity' gives the weights of pairs, and weights do not say how far a sample is from "
-    "the training samples. Use a metric of rows, or metric='precomputed' with distances."
-)
 _MAX_PAIRS = 10_000_000
 _ROWS_AT_ONCE = 4096  # training samples that are placed at once as if they were unseen
 _MAX_LANDMARKS = 1000  # training samples that place an unseen one by distances
@@ -95,6 +91,16 @@ def anchored_pairs(
     search.update(metric=metric, random_state=random_state.randint(np.iinfo(np.int32).max))
     neighbors = NeighborPairs(X, n_neighbors, max_distance, **search)
     return WeightedPairs(neighbors, functions, fraction, repulsion, repulsive_weight)
+
+
+def why_no_support(metric):
+    """Why no distance says how far an unseen sample is from the others; None if one does."""
+    if metric != "affinity":
+        return None
+    return (
+        "metric='affinity' gives the weights of pairs, and weights do not say how far a sample is "
+        "from the training samples. Use a metric of rows, or metric='precomputed' with distances."
+    )
 
 
 class AffinityPairs:

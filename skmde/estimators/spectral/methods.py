@@ -45,6 +45,8 @@ class Method(NamedTuple):
         Whether precomputed distances may be a sparse graph or a pair of neighbour tables.
     computes_with_rows : bool, default=False
         Whether more than the distances of the rows is used, so that no entry may be missing.
+    places_by_neighbors : bool, default=False
+        Whether an unseen sample is placed by its neighbours, whose tables the problem then has.
     """
 
     build: Callable[[Any, Any], Any]
@@ -52,6 +54,7 @@ class Method(NamedTuple):
     takes_distances: bool = False
     takes_neighbors: bool = False
     computes_with_rows: bool = False
+    places_by_neighbors: bool = False
 
 
 def _laplacian(X, parameters, normalized=False):
@@ -127,15 +130,20 @@ def _neighbors(X, parameters):
 
 
 METHODS: dict[str, Method] = {
-    "laplacian": Method(_laplacian, takes_distances=True, takes_neighbors=True),
+    "laplacian": Method(
+        _laplacian, takes_distances=True, takes_neighbors=True, places_by_neighbors=True
+    ),
     "normalized_laplacian": Method(
-        partial(_laplacian, normalized=True), takes_distances=True, takes_neighbors=True
+        partial(_laplacian, normalized=True),
+        takes_distances=True,
+        takes_neighbors=True,
+        places_by_neighbors=True,
     ),
     "pca": Method(_pca, is_gram=True, computes_with_rows=True),
     "kernel_pca": Method(_kernel_pca, is_gram=True, computes_with_rows=True),
-    "lle": Method(_locally_linear, computes_with_rows=True),
+    "lle": Method(_locally_linear, computes_with_rows=True, places_by_neighbors=True),
     "classical_mds": Method(_classical_mds, is_gram=True, takes_distances=True),
     "isomap": Method(_isomap, is_gram=True, takes_distances=True, takes_neighbors=True),
-    "mvu": Method(_unfolding, is_gram=True),
+    "mvu": Method(_unfolding, is_gram=True, places_by_neighbors=True),
     "precomputed": Method(_given_weights),
 }

@@ -239,6 +239,14 @@ def test_quadratic_problems_without_neighbours_say_why_they_cannot_tell(weights)
         assert f"weights='{weights}' places a sample by all training" in str(error.value.__cause__)
 
 
+def test_quadratic_problems_answer_by_what_was_fitted():
+    X = np.abs(_normal(40, 3, 0))
+    by_neighbors = _quickly(QuadraticMDE(random_state=0), X).set_params(weights="pca")
+    assert by_neighbors.is_supported(X[:3]).shape == (3,)
+    by_all = _quickly(QuadraticMDE(weights="pca", random_state=0), X)
+    assert not hasattr(by_all.set_params(weights="laplacian"), "is_supported")
+
+
 def test_weights_of_pairs_say_why_they_cannot_tell():
     weights = np.exp(-pairwise_distances(_normal(40, 3, 0)))
     estimator = _anchored(weights, metric="affinity")

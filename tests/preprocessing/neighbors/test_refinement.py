@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from skmde.preprocessing.neighbors.backends.base import nearest_candidates
 from skmde.preprocessing.neighbors.backends.refinement import NearRows
 
 K = 10
@@ -26,8 +27,11 @@ def table(X, width, seed=0):
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(X)).astype(np.int32)
     near = NearRows(X, order, X[order], 0.0, width)
-    distinct = [rng.choice(len(X), min(width, len(X)), replace=False) for _ in X]
-    near.start(0, np.array(distinct))
+    distinct = np.array([rng.choice(len(X), min(width, len(X)), replace=False) for _ in X])
+    distinct = np.where(order[:, None] == distinct, -1, distinct).astype(np.int32)
+    none = np.zeros(distinct.shape, np.float32)
+    own = np.full(len(X), -1, np.int32)
+    near.start(0, *nearest_candidates(X[order], own, X, distinct, none, width, 1))
     return near
 
 

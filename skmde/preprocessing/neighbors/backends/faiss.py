@@ -11,9 +11,9 @@ many lists. A fixed share of the lists would make the cost of all searches grow 
 rows are compared with all others, and the effort rises from little until nearly all neighbours of
 these rows are found:
 
-- for unseen rows, the number of visited lists, then that of candidates;
-- for the training rows, the two nearest lists give a first table, which `refinement` improves. So
-  the cost grows nearly as n.
+- for unseen rows, the number of candidates, then that of visited lists;
+- for the training rows, the same, unless many lists must be visited. Then the three nearest lists
+  give a first table, which `refinement` improves.
 """
 
 from __future__ import annotations
@@ -158,13 +158,10 @@ class FaissSearch(RowSearch):
         visited = self._index.nprobe * len(self.rows) / self._index.nlist
         if visited <= _MANY_VISITED:
             return super().search_training(k, n_jobs)
-        faiss = import_faiss()
-        order = self._rows_by_list(faiss)
         width = 2 + int((_WIDTH if visited < 4 * _MANY_VISITED else _LARGE_WIDTH) * k)
-        near = self._first_table(faiss, order, width)
-        places = np.empty_like(order)
-        places[order] = np.arange(len(order), dtype=order.dtype)
-        checked = places[self._checked]
+        order = self._rows_by_list()
+        near = self._first_table(order, width, n_jobs)
+        checked = near.places[self._checked]
         while True:
             changed = near.improve(n_jobs)
             found = self._recall(near.values[checked])
@@ -177,17 +174,16 @@ class FaissSearch(RowSearch):
         if found < min(_RECALL, self._recall_of_search) - 0.02:
             return super().search_training(k, n_jobs)
         own = np.arange(len(order), dtype=np.int32)
-        candidates = np.where(near.indices >= 0, order[near.indices], np.int32(-1))
-        bounds = near.values
+        candidates, bounds = near.callers_indices(), near.values
         del near
         bounds *= 1 - 1e-4  # they are sums in float32
         return nearest_candidates(
             self.rows, own, self.rows, candidates, bounds, k, n_jobs, order=order
         )
 
-    def _rows_by_list(self, faiss):
+    def _rows_by_list(self):
         """The rows, one list after another."""
-        lists = self._index.invlists
+        faiss, lists = import_faiss(), self._index.invlists
         parts = [
             faiss.rev_swig_ptr(lists.get_ids(number), lists.list_size(number)).astype(np.int32)
             for number in range(self._index.nlist)
@@ -195,22 +191,20 @@ class FaissSearch(RowSearch):
         ]
         return np.concatenate(parts)
 
-    def _first_table(self, faiss, order, width):
+    def _first_table(self, order, width, n_jobs):
         """The nearest of the rows in a few lists, by their projections."""
-        n = len(order)
-        places = np.empty_like(order)
-        places[order] = np.arange(n, dtype=order.dtype)
-        short = np.empty((n, self._directions.shape[1]), np.float32)
-        for start in range(0, n, _LARGE_BLOCK):
-            short[start : start + _LARGE_BLOCK] = self._shorten(
-                self.rows[order[start : start + _LARGE_BLOCK]]
-            )
+        few = import_faiss().SearchParametersIVF(nprobe=_FIRST_VISITED)
+        short = np.empty((len(order), self._directions.shape[1]), np.float32)
         near = NearRows(self.rows, order, short, self._slack, width)
-        few = faiss.SearchParametersIVF(nprobe=_FIRST_VISITED)
-        for start in range(0, n, _LARGE_BLOCK):
-            block = short[start : start + _LARGE_BLOCK]
-            _, found = self._index.search(block, min(width + 1, n), params=few)
-            near.start(start, np.where(found >= 0, places[found], np.int32(-1)))
+        for start in range(0, len(order), _LARGE_BLOCK):
+            own = order[start : start + _LARGE_BLOCK]
+            rows, part = self.rows[own], slice(start, start + len(own))
+            short[part] = self._shorten(rows)
+            bounds, candidates = self._find(short[part], min(width + 1, len(order)), few)
+            near.start(
+                start,
+                *nearest_candidates(rows, own, self.rows, candidates, bounds, width, n_jobs),
+            )
         return near
 
     @property
@@ -218,12 +212,12 @@ class FaissSearch(RowSearch):
         """How much longer than a distance that of projections may be, from their rounding."""
         return self._step * np.sqrt(self._directions.shape[1])
 
-    def _find(self, short, width):
+    def _find(self, short, width, effort=None):
         """Candidates in order of their distances along the principal directions."""
         n = len(short)
         if n < _MIN_BATCH:
             short = np.pad(short, ((0, _MIN_BATCH - n), (0, 0)))
-        bounds, candidates = self._index.search(short, width)
+        bounds, candidates = self._index.search(short, width, params=effort)
         # Lower bounds of the distances, with a margin for the rounding of directions and of rows.
         bounds = np.maximum(np.sqrt(bounds) * (1 - 1e-3) - np.float32(self._slack), 0.0) ** 2
         return bounds[:n], candidates[:n]

@@ -59,7 +59,7 @@ def _squares_of_four(queries, group, rows, start, stop, out):
 
 
 @jit()
-def _insert(indices, values, index, value):
+def insert(indices, values, index, value):
     """Insert a candidate into a list sorted by (value, index), and drop the last entry."""
     at = len(indices) - 1
     while at > 0 and (
@@ -98,7 +98,7 @@ def scan_rows(queries, exclude, rows, indices, values):
                 for j in range(stop - start):
                     # Rows are visited in order, so a row at the worst distance ranks after it.
                     if buffer[s, j] < worst and start + j != exclude[q]:
-                        _insert(indices[q], values[q], np.int32(start + j), buffer[s, j])
+                        insert(indices[q], values[q], np.int32(start + j), buffer[s, j])
                         worst = values[q, k - 1]
 
 
@@ -139,7 +139,7 @@ def select_smallest(block, indices, values):
         for j in range(block.shape[1]):
             # Columns are visited in order, so an entry equal to the worst ranks after it.
             if block[q, j] < worst:
-                _insert(indices[q], values[q], np.int32(j), block[q, j])
+                insert(indices[q], values[q], np.int32(j), block[q, j])
                 worst = values[q, k - 1]
 
 
@@ -183,7 +183,7 @@ def refine(queries, exclude, rows, candidates, bounds, indices, values):
             value = _squared_distance(queries[q], rows[index])
             worst = values[q, k - 1]
             if value < worst or (value == worst < np.inf and index < indices[q, k - 1]):
-                _insert(indices[q], values[q], index, value)
+                insert(indices[q], values[q], index, value)
 
 
 @jit()
@@ -225,7 +225,7 @@ def scan_sparse_rows(queries, exclude, rows, postings, norms, indices, values):
         worst = np.inf
         for j in range(n):
             if rough[j] < worst:
-                _insert(best, values[q], np.int32(j), rough[j])
+                insert(best, values[q], np.int32(j), rough[j])
                 worst = values[q, k - 1]
         limit = worst + _ROUNDING * (own + largest)
         indices[q] = -1
@@ -240,7 +240,7 @@ def scan_sparse_rows(queries, exclude, rows, postings, norms, indices, values):
                     data[start[j] : start[j + 1]],
                 )
                 if value < worst:  # rows are visited in order
-                    _insert(indices[q], values[q], np.int32(j), value)
+                    insert(indices[q], values[q], np.int32(j), value)
                     worst = values[q, k - 1]
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from skmde._utils.jit import REASSOCIATE, jit
 from skmde._utils.threads import run_rows
+from skmde.preprocessing.neighbors.backends.kernels import insert
 
 __all__ = ["NearRows"]
 
@@ -41,11 +42,22 @@ class NearRows:
         For the rounding of the projections.
     width : int
         Number of near rows that are kept of each row.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n,), int32
+        The number here of each row of the caller.
+    indices : ndarray of shape (n, width), int32
+        Near rows by their numbers here, the nearest first; -1 for none.
+    values : ndarray of shape (n, width), float32
+        Their squared distances.
     """
 
     def __init__(self, rows, order, short, slack, width):
         n = len(rows)
         self._rows, self._order, self._short, self._slack = rows, order, short, slack
+        self.places = np.empty_like(order)
+        self.places[order] = np.arange(n, dtype=order.dtype)
         self.indices = np.full((n, width), -1, np.int32)
         self.values = np.full((n, width), np.inf, np.float32)
         self._fresh = np.zeros((n, width), np.uint8)
@@ -55,25 +67,25 @@ class NearRows:
         """Number of near rows that are kept of each row."""
         return self.indices.shape[1]
 
-    def start(self, first, candidates):
-        """Take candidates for the rows from `first` on, by their distances in all features.
+    def start(self, first, indices, squared):
+        """Store near rows of the rows from `first` on.
 
         Parameters
         ----------
         first : int
-        candidates : ndarray of shape (b, c), int
-            Numbers of rows here, distinct in each row, or -1 for none.
+        indices : ndarray of shape (b, width), int
+            The caller's numbers, distinct in each row, or -1 for none.
+        squared : ndarray of shape (b, width)
+            Their squared distances, ascending.
         """
-        stop = first + len(candidates)
-        _take(
-            self._rows,
-            self._order,
-            first,
-            candidates,
-            self.indices[first:stop],
-            self.values[first:stop],
-            self._fresh[first:stop],
-        )
+        part = slice(first, first + len(indices))
+        self.indices[part] = np.where(indices >= 0, self.places[indices], -1)
+        self.values[part] = squared
+        self._fresh[part] = indices >= 0
+
+    def callers_indices(self):
+        """The near rows by the caller's numbers; row ``i`` is of the row numbered ``i`` here."""
+        return np.where(self.indices >= 0, self._order[self.indices], np.int32(-1))
 
     def widen(self, width):
         """Keep more near rows, and compare all pairs again."""
@@ -86,7 +98,7 @@ class NearRows:
         """Compare rows with the near rows of their near rows; return entries changed per row."""
         n = len(self.indices)
         back, back_is_fresh = _turned(self.indices, self._fresh)
-        new, fresh = self.indices.copy(), np.zeros_like(self._fresh)
+        new, fresh = self.indices.copy(), np.empty_like(self._fresh)
 
         def piece(start, stop):
             _join(
@@ -110,35 +122,6 @@ def _squared(a, b):
         u = a[t] - b[t]
         total += u * u
     return total
-
-
-@jit()
-def _insert(indices, values, fresh, index, value):
-    """Insert a row into a list sorted by (value, index), and drop the last one."""
-    at = len(indices) - 1
-    while at > 0 and (
-        value < values[at - 1] or (value == values[at - 1] and index < indices[at - 1])
-    ):
-        indices[at] = indices[at - 1]
-        values[at] = values[at - 1]
-        fresh[at] = fresh[at - 1]
-        at -= 1
-    indices[at] = index
-    values[at] = value
-    fresh[at] = 1
-
-
-@jit()
-def _take(rows, order, first, candidates, indices, values, fresh):
-    last = indices.shape[1] - 1
-    for q in range(len(candidates)):
-        for c in range(candidates.shape[1]):
-            j = candidates[q, c]
-            if j < 0 or j == first + q:
-                continue
-            value = _squared(rows[order[first + q]], rows[order[j]])
-            if value < values[q, last]:
-                _insert(indices[q], values[q], fresh[q], np.int32(j), value)
 
 
 @jit()
@@ -193,9 +176,14 @@ def _join(data, near, back, out, start, stop):
                         continue
                     value = _squared(rows[order[i]], rows[order[j]])
                     if value < worst:
-                        _insert(new[i], values[i], fresh[i], j, value)
+                        insert(new[i], values[i], j, value)
                         worst = values[i, width - 1]
                         limit = _limit(worst, slack)
+        for a in range(width):
+            fresh[i, a] = new[i, a] >= 0
+            for b in range(width):
+                if near[0][i, b] == new[i, a]:
+                    fresh[i, a] = 0
 
 
 @jit()
