@@ -470,3 +470,15 @@ def test_distances_that_skip_missing_entries_do_not_know_where_rows_are(form):
     expected = nearest_neighbors(near, 5, metric="nan_euclidean", algorithm="exact")[1]
     found = nearest_neighbors(form(far), 5, metric="nan_euclidean", algorithm="exact")[1]
     np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.slow  # a metric of its own, which is compiled for it
+def test_pynndescent_keeps_proportional_rows_under_hellinger():
+    """Rounding errors make the squares of their distances negative, whose roots are NaN."""
+    rng = np.random.default_rng(0)
+    base = rng.random((300, 6))
+    X = np.vstack([base, base * rng.uniform(0.1, 3, (300, 1)), base * 7])
+    index = NeighborIndex(metric="hellinger", algorithm="pynndescent", random_state=0).fit(X)
+    for indices, distances in (index.kneighbors(None, 2), index.kneighbors(X + 0.0, 3)):
+        assert np.isfinite(distances).all() and distances.max() < 1e-3
+        np.testing.assert_array_equal(indices % 300, np.arange(900)[:, None] % 300 + 0 * indices)

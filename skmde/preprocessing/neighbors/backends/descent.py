@@ -123,11 +123,19 @@ class DescentSearch(RowSearch):
     def __setstate__(self, state):
         self.__dict__.update(state)
 
+    def _defined(self, distances):
+        """The distances, with 0 where rounding errors made the square of a small one negative."""
+        if self._how[0] != "hellinger":
+            return distances
+        return np.where(np.isnan(distances), 0.0, distances)
+
     def search_training(self, k, n_jobs):
         """The nearest other rows of each row, from pynndescent's graph if that is large enough."""
-        indices, distances = self.index.neighbor_graph
+        with np.errstate(invalid="ignore"):  # see `_defined`
+            indices, distances = self.index.neighbor_graph
         if min(k, self.n - 1) >= indices.shape[1]:
             return super().search_training(k, n_jobs)
+        distances = self._defined(distances)
         own = np.arange(self.n, dtype=np.int32)
         return _widen(*drop_self(*sort_rows(indices, distances), own, k), k)
 
@@ -136,11 +144,12 @@ class DescentSearch(RowSearch):
         wanted, index = min(k + 1, self.n), self.index
         indices = np.full((queries.shape[0], wanted), -1, np.int32)
         distances = np.full((queries.shape[0], wanted), np.inf)
-        with _LOCK:  # one query at a time, each with the same random state
+        # One query at a time, each with the same random state.
+        with _LOCK, np.errstate(invalid="ignore"):
             for i in range(queries.shape[0]):
                 index.search_rng_state[:] = self._random_state
                 found, values = index.query(queries[i : i + 1], k=wanted, epsilon=_EPSILON)
-                indices[i], distances[i] = found[0], values[0]
+                indices[i], distances[i] = found[0], self._defined(values[0])
         return _widen(*drop_self(*sort_rows(indices, distances), exclude, k), k)
 
 
