@@ -39,6 +39,7 @@ from skmde.preprocessing.graphs.weights import edges_from_graph
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 _FLAT = 1e-11  # eigenvalues below this fraction of the largest are rounding errors
+_LOST = 1e-2  # errors of eigenvalues, relative to the largest wanted, that a user must know of
 _EQUAL = 1e-6  # eigenvalues with a smaller relative gap count as repeated
 _FEW = 10_000  # samples; larger graphs get the looser tolerance, which is enough for a plot
 _TOLERANCES = (1e-7, 1e-3)
@@ -451,6 +452,14 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
                     "the optimal embedding is not unique. Change n_components to include all or "
                     "none of these eigenvalues.",
                 )
+        rounding = np.finfo(np.float64).eps * problem.form.bound
+        of_weights = problem.graph is not None and len(found.values)
+        if of_weights and rounding > _LOST * abs(found.values).max():
+            warn(
+                "The weights differ so much that the embedding is lost in rounding errors: the "
+                f"eigenvalues are at most {abs(found.values).max():.3g}, and have errors of "
+                f"{rounding:.3g}. Join the items of the largest weights, or make these smaller.",
+            )
         if not found.converged:
             warn(
                 f"The eigenvectors did not converge in max_iter={self.max_iter} iterations; raise "

@@ -496,3 +496,17 @@ def test_a_networkx_graph_is_refused_with_advice():
         with pytest.raises(ValueError, match=r"networkx graph.*to_scipy_sparse_array"):
             QuadraticMDE(**settings).fit(graph)
     fit_quietly(nx.to_scipy_sparse_array(graph), weights="precomputed")
+
+
+@pytest.mark.parametrize(("largest", "lost"), [(1e9, False), (1e15, True), (1e20, True)])
+def test_weights_beyond_the_precision_of_float64_are_told(largest, lost):
+    """One pair of a path is far heavier; the others decide the embedding."""
+    weights = np.ones(79)
+    weights[3] = largest
+    path = sp.diags_array([weights, weights], offsets=[1, -1])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        QuadraticMDE(weights="precomputed").fit(path)
+    assert any("lost in rounding errors" in str(w.message) for w in told) == lost
+    if not lost:
+        assert not told
