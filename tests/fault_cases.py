@@ -83,8 +83,6 @@ class Case:
     ways: tuple[dict, ...] = ()
     # parameters of a fit of 20,000 rows that is over soon
     large: dict = field(default_factory=dict)
-    # the function that says how much memory there is, where all pairs are held
-    memory: str | None = None
 
     @property
     def classifies(self):
@@ -167,7 +165,6 @@ CASES = {
             {"metric": "graph", "max_path_length": 3.0, "max_pairs": 2000},
         ),
         large={"max_iter": 2, "max_pairs": 50_000},
-        memory="skmde.estimators.pairs.pair_weights.physical_memory",
     ),
     "QuadraticMDE": Case(
         QuadraticMDE(random_state=0),
@@ -184,7 +181,6 @@ CASES = {
         pairs_are_neighbors=False,
         along=lambda Y: Y[:, 0],
         pairs=lambda fitted: np.argwhere(np.triu(np.ones((len(fitted.embedding_),) * 2), 1)),
-        memory="skmde.estimators.spectral.gram.physical_memory",
     ),
     "AnchoredMDE": Case(
         AnchoredMDE(random_state=0),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 
 import torch
@@ -84,16 +83,3 @@ def _message(device: object) -> str:
         f"device {device!r} is not available; this machine has {', '.join(available_devices())}. "
         "Use one of these, 'auto' or None."
     )
-
-
-def physical_memory() -> float:
-    """Size of this machine's memory in bytes; infinity if the system does not report it."""
-    # Operating systems grant more memory than the machine has and kill the process that uses it.
-    # Python then raises no MemoryError, and all results are lost. Tested by
-    # `test_row_55_an_error_up_front` (tests/test_faults.py) and
-    # `test_matrices_that_would_not_fit_in_memory_are_refused`
-    # (tests/estimators/test_quadratic_faults.py).
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return float("inf")

@@ -33,7 +33,14 @@ from skmde.estimators.base.typing import (
     RandomState,
 )
 from skmde.estimators.judging.problem import Repulsion, SolvedProblem
-from skmde.estimators.pairs.anchored import anchored_pairs, why_no_support
+from skmde.estimators.pairs.anchored import MAX_PAIRS, anchored_pairs, why_no_support
+from skmde.estimators.pairs.neighbors import default_n_neighbors
+from skmde.estimators.planning.costs import (
+    all_pairs,
+    distance_stages,
+    expected_neighbors,
+    neighbor_stages,
+)
 from skmde.estimators.representation.texts import distance_facts, penalty_facts
 from skmde.estimators.samples.anchors import known_coordinates
 from skmde.estimators.samples.reach import warn_if_out_of_reach
@@ -128,6 +135,10 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         Maximum number of threads. None means torch's number.
     device : None, str or torch.device, default=None
         Device of an iterative solve. None is the CPU; "auto" uses a GPU if there is one.
+    memory_limit : float, str or None, default=None
+        Memory that `fit` may need, beyond what is in use: bytes, or a text such as "4GB". None
+        means what is free. `fit` raises an error before it begins if it needs more; `plan` says how
+        much.
     callbacks : list of callable, default=None
         Functions called after every iteration of an iterative solve with a state that has the
         attributes `iteration`, `X`, `value` and `residual_norm`, in units of the coordinates. The
@@ -251,6 +262,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "device": [str, torch.device, None],
+        "memory_limit": [Real, str, None],
         "callbacks": ["array-like", None],
         "snapshot_every": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
@@ -280,6 +292,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         random_state: RandomState = None,
         n_jobs: int | None = None,
         device: Device = None,
+        memory_limit: float | str | None = None,
         callbacks: Callbacks | None = None,
         snapshot_every: int | None = None,
         verbose: int = 0,
@@ -304,6 +317,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
+        self.memory_limit = memory_limit
         self.callbacks = callbacks
         self.snapshot_every = snapshot_every
         self.verbose = verbose
@@ -388,6 +402,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         n_threads = count_threads(self.n_jobs)
         self._check_parameters()
         X = self._checked_input(X)
+        self._check_memory(X)
         n = count_rows(X)
         name = f"This {type(self).__name__} estimator"
         anchors, values = known_coordinates(y, anchors, anchor_values, n, self.n_components, name)
@@ -428,6 +443,24 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         if self.anchor_weight is not None:
             self._pulls = anchors, values, float(self.anchor_weight)
         self._store_fit(source, problem, solution, random_state, rng)
+
+    def _stages(self, size):
+        rows = not self._is_precomputed()
+        if self.loss is not None:
+            most = all_pairs(size.n_samples)
+            n_pairs = most if size.n_stored is None else min(size.n_stored, most)
+            n_pairs = min(n_pairs, MAX_PAIRS)
+            return distance_stages(size, n_pairs, rows=rows, listed=True, ordered=False)
+        k = expected_neighbors(size, self.n_neighbors, default_n_neighbors, rows=rows)
+        sampled = self.repulsive_penalty is not None and self.repulsion == "sampled"
+        fraction = (self.repulsive_fraction or 1.0) if sampled else 0.0
+        return neighbor_stages(size, k, self.n_components or 2, rows=rows, fraction=fraction)
+
+    def _advice(self, size):
+        return (
+            "use fewer neighbours, rows of float32 or of fewer features (PCA), or fit a sample of "
+            "the rows and call `transform` for the rest"
+        )
 
     def _extend(self, X):
         random_state = self._random_state()

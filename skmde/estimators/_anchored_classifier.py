@@ -28,6 +28,7 @@ from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import Data, Device, Metric, Parameters, RandomState
 from skmde.estimators.judging.mixin import JudgingMixin
 from skmde.estimators.pairs.anchored import why_no_support
+from skmde.estimators.planning.mixin import PlanningMixin
 from skmde.estimators.representation.mixin import RepresentationMixin
 from skmde.estimators.samples.labels import known_labels
 from skmde.estimators.samples.supervision import checked_sample_weight
@@ -40,6 +41,7 @@ class AnchoredClassifier(
     JudgingMixin,
     RepresentationMixin,
     FitCallbacksMixin,
+    PlanningMixin,
     InputMixin,
     BaseEstimator,
 ):
@@ -72,6 +74,10 @@ class AnchoredClassifier(
         Maximum number of threads. None means torch's number.
     device : None, str or torch.device, default=None
         Device of the neighbour search with ``neighbors_algorithm="torch"``.
+    memory_limit : float, str or None, default=None
+        Memory that `fit` may need, beyond what is in use: bytes, or a text such as "4GB". None
+        means what is free. `fit` raises an error before it begins if it needs more; `plan` says how
+        much.
 
     Attributes
     ----------
@@ -131,6 +137,7 @@ class AnchoredClassifier(
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "device": [str, torch.device, None],
+        "memory_limit": [Real, str, None],
     }
 
     @suggest_peer_arguments
@@ -145,6 +152,7 @@ class AnchoredClassifier(
         random_state: RandomState = None,
         n_jobs: int | None = None,
         device: Device = None,
+        memory_limit: float | str | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
@@ -154,6 +162,7 @@ class AnchoredClassifier(
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
+        self.memory_limit = memory_limit
 
     _square_metrics = ("precomputed", "affinity")
     _training_data_attribute = "embedding_estimator_"
@@ -210,7 +219,16 @@ class AnchoredClassifier(
         self._fit_callbacks(X, None)  # starts the fit's task, which has no subtasks
         labelled, labels = known_labels(y, count_rows(X))
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        estimator = AnchoredMDE(
+        estimator = self._embedding_estimator()
+        estimator._holdout = self._holdout
+        corners = np.eye(len(self.classes_))
+        estimator._fit(X, None, labelled, corners[codes])
+        self.embedding_estimator_ = estimator
+        self.label_distributions_ = _probabilities(estimator.embedding_)
+        self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
+
+    def _embedding_estimator(self):
+        return AnchoredMDE(
             n_neighbors=self.n_neighbors,
             metric=self.metric,
             metric_params=self.metric_params,
@@ -219,13 +237,14 @@ class AnchoredClassifier(
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             device=self.device,
+            memory_limit=self.memory_limit,
         )
-        estimator._holdout = self._holdout
-        corners = np.eye(len(self.classes_))
-        estimator._fit(X, None, labelled, corners[codes])
-        self.embedding_estimator_ = estimator
-        self.label_distributions_ = _probabilities(estimator.embedding_)
-        self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
+
+    def _stages(self, size):
+        return self._embedding_estimator()._stages(size)
+
+    def _advice(self, size):
+        return self._embedding_estimator()._advice(size)
 
     def _solved_problem(self):
         return self.embedding_estimator_._solved_problem()

@@ -37,8 +37,10 @@ from skmde.estimators.mds.monotone import KINDS, MonotoneProblem, warn_if_simila
 from skmde.estimators.mds.restarts import best_of_starts
 from skmde.estimators.mds.unseen import UnseenByDistancesMixin
 from skmde.estimators.pairs.distances import distance_source
-from skmde.estimators.pairs.pair_weights import check_memory_of_pairs, selected_pairs
+from skmde.estimators.pairs.pair_weights import selected_pairs
 from skmde.estimators.pairs.stress import stress_of_pairs
+from skmde.estimators.planning.costs import all_pairs, distance_stages, pairs_within
+from skmde.estimators.planning.sizes import Size
 from skmde.estimators.representation.texts import distance_facts
 from skmde.estimators.samples.anchors import pairs_of_free_items
 from skmde.estimators.starts.distances import (
@@ -53,6 +55,7 @@ from skmde.functions.registry import NAMED_LOSSES, resolve_loss
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 from skmde.preprocessing.pairs.sampling import all_edges
 
+_FEWEST_PAIRS = 20  # of a sample, on average, to which a limit of memory may lower `max_pairs`
 _MAX_LANDMARKS = 1000  # largest number of training samples that place an unseen one
 
 
@@ -150,6 +153,10 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
     device : None, str or torch.device, default=None
         Device of the solver. None is the CPU; "auto" uses a GPU if there is one. With `monotone`,
         the CPU solves the problem in any case.
+    memory_limit : float, str or None, default=None
+        Memory that `fit` may need, beyond what is in use: bytes, or a text such as "4GB". None
+        means what is free. If a given limit leaves no room for `max_pairs`, fewer pairs are
+        sampled. `fit` raises an error before it begins if it needs more; `plan` says how much.
     callbacks : list of callable, default=None
         Functions called after every iteration with a state that has the attributes `iteration`,
         `X`, `value` and `residual_norm`, in units of the embedding. The solver stops if one of them
@@ -283,6 +290,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "device": [str, torch.device, None],
+        "memory_limit": [Real, str, None],
         "callbacks": ["array-like", None],
         "snapshot_every": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
@@ -311,6 +319,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         random_state: RandomState = None,
         n_jobs: int | None = None,
         device: Device = None,
+        memory_limit: float | str | None = None,
         callbacks: Callbacks | None = None,
         snapshot_every: int | None = None,
         verbose: int = 0,
@@ -334,6 +343,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
+        self.memory_limit = memory_limit
         self.callbacks = callbacks
         self.snapshot_every = snapshot_every
         self.verbose = verbose
@@ -390,10 +400,10 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
             X, source = self._original_distances(X, rng, device)
             n = source.n_items
             self._check_size(n, constraint)
-            check_memory_of_pairs(n, self.max_pairs, sorted_pairs=bool(self.monotone))
             if self.monotone and self._metric_is("precomputed"):
                 warn_if_similarities(X)
-            pairs = selected_pairs(source, pair_weights, self.max_pairs, rng)
+            most = self._most_pairs(Size.of(X))
+            pairs = selected_pairs(source, pair_weights, most, rng)
             fixed = constraint.fixed_items
             pairs = self._without_held_out(pairs, n, fixed)
             solved = pairs_of_free_items(pairs, fixed, n) if len(fixed) else pairs
@@ -478,6 +488,37 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         self._store_fit(source, pairs, rng)
         return problem.count_loose()
 
+    def _stages(self, size):
+        return self._stages_of(size, self._most_pairs(size))
+
+    def _stages_of(self, size, n_pairs):
+        listed = n_pairs < all_pairs(size.n_samples) or size.n_stored is not None
+        options = {"rows": not self._is_precomputed(), "ordered": bool(self.monotone)}
+        return distance_stages(size, n_pairs, listed=listed, **options)
+
+    def _most_pairs(self, size):
+        """`max_pairs`, or as many as a given limit of memory has room for if these are fewer."""
+        most = min(self.max_pairs, all_pairs(size.n_samples))
+        if size.n_stored is not None and self._metric_is("precomputed"):
+            most = min(most, max(size.n_stored, 1))
+        if self.memory_limit is None:
+            return most
+        limit = self._limit()
+        if max(stage.n_bytes for stage in self._stages_of(size, most)) <= limit:
+            return most
+        options = {"rows": not self._is_precomputed(), "ordered": bool(self.monotone)}
+        room = pairs_within(limit, size, **options)
+        # A sample with a few pairs only is not placed well.
+        return room if room >= _FEWEST_PAIRS * size.n_samples else most
+
+    def _advice(self, size):
+        room = pairs_within(
+            self._limit(), size, rows=not self._is_precomputed(), ordered=bool(self.monotone)
+        )
+        if room < size.n_samples:
+            return "fit a sample of the rows and call `transform` for the rest"
+        return f"use max_pairs={room:.1e} or fewer"
+
     def _chosen_loss(self):
         if not self.monotone:
             return resolve_loss("absolute" if self.loss is None else self.loss)
@@ -552,6 +593,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
     def _original_distances(self, X, rng, device):
         """Checked X and its source of distances."""
         X = self._checked_input(X)
+        self._check_memory(X)
         return X, distance_source(
             X,
             self.metric,

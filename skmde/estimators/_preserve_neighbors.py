@@ -61,6 +61,7 @@ from skmde.estimators.pairs.repulsion import (
     pairs_with_repulsion,
 )
 from skmde.estimators.pairs.repulsion_rule import repulsion_rule
+from skmde.estimators.planning.costs import expected_neighbors, neighbor_stages
 from skmde.estimators.representation.texts import penalty_facts
 from skmde.estimators.samples.counted import PositiveWeightSamples
 from skmde.estimators.samples.reach import warn_if_out_of_reach
@@ -208,6 +209,10 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         Maximum number of threads. None means torch's number (``torch.get_num_threads()``).
     device : None, str or torch.device, default=None
         Device of the solver. None is the CPU; "auto" uses a GPU if there is one.
+    memory_limit : float, str or None, default=None
+        Memory that `fit` may need, beyond what is in use: bytes, or a text such as "4GB". None
+        means what is free. `fit` raises an error before it begins if it needs more; `plan` says how
+        much.
     callbacks : list of callable, default=None
         Functions called after every iteration with a state that has the attributes `iteration`,
         `X`, `value` and `residual_norm`. The solver stops if one of them returns True.
@@ -315,6 +320,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "device": [str, torch.device, None],
+        "memory_limit": [Real, str, None],
         "callbacks": ["array-like", None],
         "snapshot_every": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
@@ -347,6 +353,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         random_state: RandomState = None,
         n_jobs: int | None = None,
         device: Device = None,
+        memory_limit: float | str | None = None,
         callbacks: Callbacks | None = None,
         snapshot_every: int | None = None,
         verbose: int = 0,
@@ -374,6 +381,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
+        self.memory_limit = memory_limit
         self.callbacks = callbacks
         self.snapshot_every = snapshot_every
         self.verbose = verbose
@@ -458,6 +466,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         with stage("neighbors"):
             given = self._checked_input(X)
             self._check_size(count_rows(given), constraint)
+            self._check_memory(given)
             counted = PositiveWeightSamples(
                 count_rows(given), sample_weight, constraint.fixed_items
             )
@@ -501,6 +510,19 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         with stage("solve"):
             self._solve(start, edges, weights, constraint, given, device)
         self._place_zero_weight(given)
+
+    def _stages(self, size):
+        rows = not self._is_precomputed()
+        sampled = self.repulsion in ("sampled", "far") or self.repulsive_fraction is not None
+        k = expected_neighbors(size, self.n_neighbors, many_neighbors, rows=rows)
+        fraction = (self.repulsive_fraction or 1.0) if sampled else 0.0
+        return neighbor_stages(size, k, self.n_components, rows=rows, fraction=fraction)
+
+    def _advice(self, size):
+        return (
+            "use fewer neighbours, rows of float32 or of fewer features (PCA), or fit a sample of "
+            "the rows and call `transform` for the rest"
+        )
 
     def _check_parameters(self):
         """Check combinations of parameters; scikit-learn checks one parameter at a time."""

@@ -127,6 +127,10 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
         Seeds approximate neighbour searches.
     n_jobs : int, default=None
         Maximum number of threads. None means torch's number (``torch.get_num_threads()``).
+    memory_limit : float, str or None, default=None
+        Memory that `fit` may need, beyond what is in use: bytes, or a text such as "4GB". None
+        means what is free. `fit` raises an error before it begins if it needs more; `plan` says how
+        much.
     callbacks : list of callable, default=None
         Functions called after every iteration of the solvers "lobpcg" and "lbfgs" with a state that
         has the attributes `iteration`, `X` (the current embedding), `value` (its average
@@ -214,6 +218,7 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
+        "memory_limit": [Real, str, None],
         "callbacks": ["array-like", None],
         "verbose": ["verbose"],
     }
@@ -238,6 +243,7 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
         tol: float | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        memory_limit: float | str | None = None,
         callbacks: Callbacks | None = None,
         verbose: int = 0,
     ) -> None:
@@ -257,6 +263,7 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
         self.callbacks = callbacks
         self.verbose = verbose
 
@@ -372,6 +379,15 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
 
         return watch
 
+    def _stages(self, size):
+        return METHODS[self.weights].stages(size, self)
+
+    def _advice(self, size):
+        return (
+            "use weights='laplacian' or 'pca', or fit a sample of the rows and call `transform` "
+            "for the rest"
+        )
+
     def _usable(self, problem, values, vectors):
         """Eigenpairs of the nonzero columns; those of component eigenvectors come first."""
         known = problem.component_eigenvectors[: self.n_components]
@@ -416,6 +432,7 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
         X = self._checked_input(X)
         n = count_rows(X)
         self._check_size(n, Centered())  # not Standardized: columns without an eigenvalue are zero
+        self._check_memory(X)
         return X, n
 
     def _finite_values(self):

@@ -1028,7 +1028,7 @@ def test_max_pairs_that_is_no_whole_number_is_an_error(max_pairs):
 
 
 def test_pairs_beyond_all_memory_are_an_error_up_front():
-    with pytest.raises(ValueError, match=r"pairs need about .* GB.*use max_pairs="):
+    with pytest.raises(ValueError, match=r"needs about .* TB of memory .*use max_pairs="):
         fit(np.zeros((30_000_000, 1)), max_pairs=np.inf)
 
 

@@ -410,16 +410,16 @@ def test_too_few_iterations_are_reported(X):
         QuadraticMDE(max_iter=1).fit(X)
 
 
-def test_matrices_that_would_not_fit_in_memory_are_refused(X, monkeypatch):
-    from skmde.estimators.spectral import gram
-
-    monkeypatch.setattr(gram, "physical_memory", lambda: 1e5)
+def test_matrices_that_would_not_fit_in_memory_are_refused():
+    X = np.random.default_rng(0).standard_normal((400, 4))
     for weights in ("kernel_pca", "classical_mds", "isomap"):
         metric = "manhattan" if weights == "classical_mds" else "euclidean"
-        with pytest.raises(ValueError, match="all pairs of 90 samples"):
-            QuadraticMDE(weights=weights, metric=metric).fit(X)
+        estimator = QuadraticMDE(weights=weights, metric=metric, memory_limit="17 MB")
+        with pytest.raises(ValueError, match=r"of all pairs of 400 samples.* limit is 17 MB"):
+            estimator.fit(X)
+        assert not estimator.plan(X).fits
     for weights in ("pca", "classical_mds"):
-        QuadraticMDE(weights=weights).fit(X)
+        QuadraticMDE(weights=weights, memory_limit="17 MB").fit(X)
 
 
 def test_in_a_grid_search(X):

@@ -19,12 +19,14 @@ from skmde.estimators.base.callbacks import FitCallbacksMixin
 from skmde.estimators.base.input import InputMixin
 from skmde.estimators.base.typing import Data
 from skmde.estimators.judging.mixin import JudgingMixin
+from skmde.estimators.planning.mixin import PlanningMixin
 from skmde.estimators.representation.mixin import RepresentationMixin
 
 
 class BaseEmbedding(
     InputMixin,
     FitCallbacksMixin,
+    PlanningMixin,
     JudgingMixin,
     RepresentationMixin,
     ClassNamePrefixFeaturesOutMixin,

@@ -28,7 +28,7 @@ from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
 from skmde.preprocessing.neighbors.known_rows import KnownRows, with_twins
 from skmde.preprocessing.pairs.sampling import all_edges
 
-_MAX_PAIRS = 10_000_000
+MAX_PAIRS = 10_000_000
 _ROWS_AT_ONCE = 4096  # training samples that are placed at once as if they were unseen
 _MAX_LANDMARKS = 1000  # training samples that place an unseen one by distances
 
@@ -289,9 +289,9 @@ class DistancePairs:
     def pairs(self, random_state, rng):
         """The pairs of the problem; `rng` draws them if there are too many."""
         if self._first:
-            pairs = self.source.pairs_from(self._first, _MAX_PAIRS, rng)
+            pairs = self.source.pairs_from(self._first, MAX_PAIRS, rng)
         else:
-            pairs = selected_pairs(self.source, None, _MAX_PAIRS, rng)
+            pairs = selected_pairs(self.source, None, MAX_PAIRS, rng)
         n = self.source.n_items
         edges = all_edges(n) if pairs.edges is None else pairs.edges
         distances = pairs.distances.astype(np.float64)

@@ -5,25 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.device import physical_memory
 from skmde._utils.validation import as_host_array, check_magnitude, check_not_masked
 from skmde.preprocessing.graphs.adjacency import as_adjacency
-
-# Lower bounds of the peak of a fit: of one that keeps distances, and of one that sorts them.
-_BYTES_PER_PAIR = 30, 90
-
-
-def check_memory_of_pairs(n, max_pairs, *, sorted_pairs=False):
-    """Raise an error before the work begins if the pairs would not fit in memory."""
-    n_pairs = min(max_pairs, n * (n - 1) // 2)
-    per_pair = _BYTES_PER_PAIR[sorted_pairs]
-    needed, there = per_pair * n_pairs, physical_memory()
-    if needed > there:
-        raise ValueError(
-            f"{n_pairs:.3g} pairs need about {needed / 1e9:.0f} GB of memory, but this machine has "
-            f"{there / 1e9:.0f} GB; use max_pairs={int(0.5 * there / per_pair):.1e} or "
-            "fewer."
-        )
 
 
 def selected_pairs(source, pair_weights, max_pairs, rng):

@@ -18,7 +18,6 @@ from skmde._linalg.frame import Unit
 from skmde._linalg.lobpcg import Space
 from skmde._linalg.scaling import Scaling, unit_rows
 from skmde._linalg.symmetry import symmetric_matrix
-from skmde._utils.device import physical_memory
 from skmde._utils.threads import count_threads
 from skmde._utils.warn import warn
 from skmde.core.spectral.spectrum import QuadraticForm
@@ -98,7 +97,6 @@ class KernelProblem(GramProblem):
     """
 
     def __init__(self, X, kernel, parameters, n_jobs):
-        check_memory_of_matrices(X.shape[0])
         self._kernel, self._parameters, self._n_jobs = kernel, parameters, n_jobs
         self._known = KnownRows(X)
         shift = isinstance(kernel, str) and kernel in _SHIFT_FREE and not sp.issparse(X)
@@ -166,7 +164,6 @@ class DistanceProblem(GramProblem):
 
     def __init__(self, source, n_jobs):
         n = source.n_items
-        check_memory_of_matrices(n)
         D = source.from_items(np.arange(n))
         source.choose_landmarks(n, np.random.default_rng(0))  # all items, in order
         source.drop_training_state()
@@ -228,14 +225,3 @@ def distance_problem(X, precomputed, metric, metric_params, n_jobs):
     """Classical scaling of rows under a metric, or of given distances."""
     source = MatrixDistances(X) if precomputed else RowDistances(X, metric, metric_params, n_jobs)
     return DistanceProblem(source, n_jobs)
-
-
-def check_memory_of_matrices(n):
-    """Raise an error before the work begins if matrices of all pairs do not fit in memory."""
-    needed = _COPIES * 8.0 * n * n
-    if needed > physical_memory():
-        raise ValueError(
-            f"These weights need matrices of all pairs of {n} samples, about {needed / 2**30:.0f} "
-            "GiB, which is more than this machine's memory. Use weights='laplacian' or 'pca', or "
-            "fit a sample of the rows and call `transform` for the rest."
-        )

@@ -14,6 +14,15 @@ import numpy as np
 
 from skmde._utils.rows import count_rows
 from skmde.estimators.pairs.neighbors import holds_neighbors, many_neighbors
+from skmde.estimators.planning.costs import (
+    expected_neighbors,
+    graph_stages,
+    laplacian_stages,
+    matrix_stages,
+    principal_stages,
+)
+from skmde.estimators.planning.plan import Stage
+from skmde.estimators.planning.sizes import Size
 from skmde.estimators.spectral.gram import (
     AllPaths,
     DistanceProblem,
@@ -47,9 +56,12 @@ class Method(NamedTuple):
         Whether more than the distances of the rows is used, so that no entry may be missing.
     places_by_neighbors : bool, default=False
         Whether an unseen sample is placed by its neighbours, whose tables the problem then has.
+    stages : callable
+        ``stages(size, parameters)`` returns the stages of a plan of memory.
     """
 
     build: Callable[[Any, Any], Any]
+    stages: Callable[[Size, Any], tuple[Stage, ...]]
     is_gram: bool = False
     takes_distances: bool = False
     takes_neighbors: bool = False
@@ -129,21 +141,62 @@ def _neighbors(X, parameters):
     return NeighborTables(X, grows=False, n_jobs=parameters.n_jobs, **_search(X, parameters))
 
 
+def _stages_of_neighbors(size, parameters):
+    rows = not parameters._is_precomputed()
+    k = expected_neighbors(size, parameters.n_neighbors, many_neighbors, rows=rows)
+    return laplacian_stages(size, k, parameters.n_components, rows=rows)
+
+
+def _stages_of_classical_mds(size, parameters):
+    if not parameters._is_precomputed():
+        if euclidean_form(parameters.metric, parameters.metric_params) == "euclidean":
+            return principal_stages(size)
+    return matrix_stages(size, paths=False)
+
+
+def _stages_of_unfolding(size, parameters):
+    return (*_stages_of_neighbors(size, parameters), *matrix_stages(size, paths=False))
+
+
 METHODS: dict[str, Method] = {
     "laplacian": Method(
-        _laplacian, takes_distances=True, takes_neighbors=True, places_by_neighbors=True
-    ),
-    "normalized_laplacian": Method(
-        partial(_laplacian, normalized=True),
+        _laplacian,
+        _stages_of_neighbors,
         takes_distances=True,
         takes_neighbors=True,
         places_by_neighbors=True,
     ),
-    "pca": Method(_pca, is_gram=True, computes_with_rows=True),
-    "kernel_pca": Method(_kernel_pca, is_gram=True, computes_with_rows=True),
-    "lle": Method(_locally_linear, computes_with_rows=True, places_by_neighbors=True),
-    "classical_mds": Method(_classical_mds, is_gram=True, takes_distances=True),
-    "isomap": Method(_isomap, is_gram=True, takes_distances=True, takes_neighbors=True),
-    "mvu": Method(_unfolding, is_gram=True, places_by_neighbors=True),
-    "precomputed": Method(_given_weights),
+    "normalized_laplacian": Method(
+        partial(_laplacian, normalized=True),
+        _stages_of_neighbors,
+        takes_distances=True,
+        takes_neighbors=True,
+        places_by_neighbors=True,
+    ),
+    "pca": Method(
+        _pca, lambda size, _: principal_stages(size), is_gram=True, computes_with_rows=True
+    ),
+    "kernel_pca": Method(
+        _kernel_pca,
+        lambda size, _: matrix_stages(size, paths=False),
+        is_gram=True,
+        computes_with_rows=True,
+    ),
+    "lle": Method(
+        _locally_linear, _stages_of_neighbors, computes_with_rows=True, places_by_neighbors=True
+    ),
+    "classical_mds": Method(
+        _classical_mds, _stages_of_classical_mds, is_gram=True, takes_distances=True
+    ),
+    "isomap": Method(
+        _isomap,
+        lambda size, _: matrix_stages(size, paths=True),
+        is_gram=True,
+        takes_distances=True,
+        takes_neighbors=True,
+    ),
+    "mvu": Method(_unfolding, _stages_of_unfolding, is_gram=True, places_by_neighbors=True),
+    "precomputed": Method(
+        _given_weights, lambda size, parameters: graph_stages(size, parameters.n_components)
+    ),
 }

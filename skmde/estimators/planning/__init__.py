@@ -1,0 +1,1 @@
+"""Plans of memory: what a fit needs, before it begins."""

@@ -1,0 +1,65 @@
+"""What estimators do with plans: they make one before they allocate, and show it to who asks."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from skmde._utils.memory import as_bytes, as_text, available_memory
+from skmde.estimators.base.typing import Data
+from skmde.estimators.planning.plan import MemoryPlan
+from skmde.estimators.planning.sizes import Size
+
+logger = logging.getLogger("skmde")
+
+
+class PlanningMixin:
+    """Plans of memory; not for direct use.
+
+    Subclasses have ``_stages(size)``, the stages of a fit, and ``_advice(size)``: what lowers the
+    need, as the end of a sentence.
+    """
+
+    def plan(self, X: Data | tuple[int, int]) -> MemoryPlan:
+        """Plan a fit: what it does, and how much memory each stage needs.
+
+        Nothing is fitted, and X is not read beyond its size.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, graph, pair of arrays, or tuple of two int
+            As for `fit`; or the shape (n_samples, n_features) of a dense X in float64.
+
+        Returns
+        -------
+        plan : MemoryPlan
+            Its `stages` have a name, a peak in bytes, and a text. Its `n_bytes` is the peak of the
+            fit, `limit` what the fit may need, and `fits` says whether it does. `fit` raises
+            ValueError if not. Amounts count from what is in use before the fit.
+
+        Raises
+        ------
+        ValueError
+            If X is a tuple that is no shape, or `memory_limit` is no amount of memory.
+        """
+        return self._planned(Size.of(X))
+
+    def _planned(self, size: Size) -> MemoryPlan:
+        return MemoryPlan(self._stages(size), self._limit(), self._advice(size))
+
+    def _limit(self) -> float:
+        limit: Any = self.memory_limit  # type: ignore[attr-defined]
+        return available_memory() if limit is None else as_bytes(limit)
+
+    def _check_memory(self, X: Any) -> None:
+        """Plan a fit of checked input, log the plan, and raise ValueError if there is no room."""
+        plan = self._planned(Size.of(X))
+        for planned in plan.stages:
+            logger.info("plan: %s, %s: %s", planned.name, as_text(planned.n_bytes), planned.what)
+        plan.check()
+
+    def _stages(self, size: Size) -> Any:
+        raise NotImplementedError
+
+    def _advice(self, size: Size) -> str:
+        raise NotImplementedError

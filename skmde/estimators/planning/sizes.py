@@ -1,0 +1,71 @@
+"""The size of X, as far as a plan of memory depends on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from skmde.preprocessing.graphs.adjacency import is_networkx
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of X.
+
+    Attributes
+    ----------
+    n_samples, n_features : int
+        For neighbour tables, their number of columns counts as the number of features.
+    n_stored : int or None
+        Number of stored entries of a sparse matrix, or twice the number of edges of a graph; None
+        for a dense array.
+    itemsize : int
+        Bytes of an entry.
+    """
+
+    n_samples: int
+    n_features: int
+    n_stored: int | None = None
+    itemsize: int = 8
+
+    @property
+    def n_bytes(self) -> float:
+        """Bytes of a copy of X; an entry of a sparse matrix has an index, too."""
+        if self.n_stored is not None:
+            return float(self.n_stored) * (self.itemsize + 4)
+        return float(self.n_samples) * self.n_features * self.itemsize
+
+    @classmethod
+    def of(cls, X: Any) -> Self:
+        """The size of X, of a checked X, or of a dense X of a given shape.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, networkx graph, pair of arrays, or tuple of two int
+            A pair of integers is the shape (n_samples, n_features).
+
+        Raises
+        ------
+        ValueError
+            If X is a tuple of other numbers.
+        """
+        if is_networkx(X):
+            n = X.number_of_nodes()
+            return cls(n, n, 2 * X.number_of_edges())
+        if isinstance(X, tuple) and all(np.ndim(x) == 0 for x in X):
+            if len(X) != 2 or not all(isinstance(x, Integral) and int(x) >= 1 for x in X):
+                raise ValueError(
+                    f"A shape must be two positive integers, (n_samples, n_features); got {X!r}."
+                )
+            return cls(int(X[0]), int(X[1]))
+        if isinstance(X, tuple):
+            return cls(len(X[0]), np.shape(X[0])[1])
+        itemsize = 4 if getattr(X, "dtype", None) == np.float32 else 8
+        if sp.issparse(X):
+            return cls(X.shape[0], X.shape[1], X.nnz, itemsize)
+        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+        return cls(int(shape[0]), int(shape[1]) if len(shape) > 1 else 1, None, itemsize)
