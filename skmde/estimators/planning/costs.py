@@ -30,6 +30,7 @@ _ROWS = 2.4  # copies of the rows
 # Of matrices of all pairs: bytes for an entry.
 _MATRIX, _PATHS = 16.0, 27.0
 _BLOCK_ROWS = 4096  # rows of the blocks that principal components are computed from
+_PRODUCTS = 40.0, 20.0  # of a product of weights: while it is computed, and after
 _VECTORS, _COPIES = 6, 3  # of the eigensolver, for each wanted one; of a given graph
 
 
@@ -92,16 +93,20 @@ def neighbor_stages(
 
 
 def laplacian_stages(
-    size: Size, n_neighbors: float, n_components: int, *, rows: bool
+    size: Size, n_neighbors: float, n_components: int, *, rows: bool, products: bool = False
 ) -> tuple[Stage, ...]:
-    """The stages of a quadratic problem of neighbours; for arguments see `neighbor_stages`."""
+    """The stages of a quadratic problem of neighbours; for arguments see `neighbor_stages`.
+
+    With `products`, neighbours of one sample are pairs, too, as in locally linear embedding.
+    """
     found, edges, *_ = neighbor_stages(size, n_neighbors, n_components, rows=rows)
     wide = rows and size.n_features > _PROJECTED
     exact = _COPY * size.n_bytes if wide else 0.0
     vectors = 8.0 * _VECTORS * (n_components + 3) * size.n_samples
+    made, kept = (each * size.n_samples * n_neighbors**2 * products for each in _PRODUCTS)
     return (
-        Stage("weights", max(found.n_bytes, edges.n_bytes) + exact, found.what),
-        Stage("solve", edges.n_bytes + vectors, f"{n_components} eigenvectors"),
+        Stage("weights", max(found.n_bytes, edges.n_bytes) + exact + made, found.what),
+        Stage("solve", edges.n_bytes + vectors + kept, f"{n_components} eigenvectors"),
     )
 
 

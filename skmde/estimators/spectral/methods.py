@@ -141,10 +141,10 @@ def _neighbors(X, parameters):
     return NeighborTables(X, grows=False, n_jobs=parameters.n_jobs, **_search(X, parameters))
 
 
-def _stages_of_neighbors(size, parameters):
+def _stages_of_neighbors(size, parameters, products=False):
     rows = not parameters._is_precomputed()
     k = expected_neighbors(size, parameters.n_neighbors, many_neighbors, rows=rows)
-    return laplacian_stages(size, k, parameters.n_components, rows=rows)
+    return laplacian_stages(size, k, parameters.n_components, rows=rows, products=products)
 
 
 def _stages_of_classical_mds(size, parameters):
@@ -183,7 +183,10 @@ METHODS: dict[str, Method] = {
         computes_with_rows=True,
     ),
     "lle": Method(
-        _locally_linear, _stages_of_neighbors, computes_with_rows=True, places_by_neighbors=True
+        _locally_linear,
+        partial(_stages_of_neighbors, products=True),
+        computes_with_rows=True,
+        places_by_neighbors=True,
     ),
     "classical_mds": Method(
         _classical_mds, _stages_of_classical_mds, is_gram=True, takes_distances=True
