@@ -104,7 +104,7 @@ def complete_distances(
     D = matrix_of_pairs(edges, known, n).toarray().astype(np.float64)
     if not pairs.n_unreachable:
         return D
-    kept = regression(ORDINAL, known).guess if monotone else known
+    kept = regression(ORDINAL, known).guess if monotone and len(known) else known
     Y = estimator.fit(matrix_of_pairs(edges, kept, n)).embedding_.astype(np.float64)
     found = cdist(Y, Y)
     if monotone:

@@ -94,6 +94,12 @@ def test_a_complete_matrix_is_returned_as_it_is():
     np.testing.assert_allclose(found, D)
 
 
+@both
+def test_a_matrix_without_distances_is_refused(monotone):
+    with pytest.raises(ValueError, match="No pair of samples has"):
+        complete_distances(np.full((9, 9), np.inf), monotone=monotone)
+
+
 def test_bad_input_is_refused():
     D = squareform(pdist(RNG.random((9, 2))))
     with pytest.raises(ValueError, match="monotone must be True or False, got 'interval'"):

@@ -183,7 +183,7 @@ def warn_if_similarities(X):
         return
     own = np.diagonal(X)
     others = X[~np.eye(len(X), dtype=bool)]
-    if own.min() > others.max(where=np.isfinite(others), initial=0.0):
+    if others.max(where=np.isfinite(others), initial=0.0) < own.min() < np.inf:
         warn(
             f"The diagonal of X, from {own.min():.6g} on, is larger than all other entries, as in "
             "similarities. Their order is the reverse of that of distances: use the "
