@@ -257,6 +257,7 @@ def part_missing(args: Any) -> dict[str, Any]:
                 groups[name] = rows
         found[kind] = {name: summary(rows) for name, rows in groups.items()}
         shown = ["spearman_of_full_fit", "known", "sd known", "completed", "sd completed"]
+        shown += ["of means, known", "of means, completed", "estimates"]
         shown += ["from_full_fit", "known_stress completed", "known_stress of full fit"]
         shown += ["all_stress known", "all_stress completed"]
         table = [[name, *(row[s] for s in shown)] for name, row in found[kind].items()]
