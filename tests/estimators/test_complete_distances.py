@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.sparse.csgraph import shortest_path
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import rankdata, spearmanr
 
@@ -21,14 +20,6 @@ def with_gaps(D, seed=0, share=0.1):
     return gaps, held
 
 
-def road_lengths(n, seed):
-    """Lengths of the shortest paths in a sparse graph, which no plane holds."""
-    rng = np.random.default_rng(seed)
-    roads = np.where(rng.random((n, n)) < 2.5 / n, rng.random((n, n)) + 0.1, 0.0)
-    roads[np.arange(n - 1), np.arange(1, n)] = rng.random(n - 1) + 0.1
-    return shortest_path(roads, directed=False)
-
-
 @both
 def test_a_map_of_completed_distances_knows_more_of_the_missing_ones(monotone):
     def judged(matrix):
@@ -36,16 +27,17 @@ def test_a_map_of_completed_distances_knows_more_of_the_missing_ones(monotone):
         return spearmanr(squareform(whole, checks=False)[held], d[held]).statistic
 
     params = {"loss": "squared", "metric": "precomputed", "random_state": 0}
-    gains, kept = [], []
+    plain, kept = [], []
     for seed in range(3):
-        whole = road_lengths(20, seed)
+        # No plane holds these distances.
+        whole = squareform(pdist(np.random.default_rng(seed).random((25, 5)), "cityblock"))
         gaps, held = with_gaps(whole, seed, 0.2)
         completed = complete_distances(gaps, monotone=monotone, random_state=0)
-        full, plain, better = judged(whole), judged(gaps), judged(completed)
-        gains.append(better - plain)
-        kept.append(better / full)
-    assert np.mean(gains) > 0.05
-    assert np.mean(kept) > 0.85
+        full = judged(whole)
+        plain.append(judged(gaps) / full)
+        kept.append(judged(completed) / full)
+    assert np.mean(plain) < 0.9
+    assert np.mean(kept) > 0.93
 
 
 @both
