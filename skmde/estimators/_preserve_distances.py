@@ -225,6 +225,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
     See Also
     --------
     PreserveNeighbors : Keeps neighbours rather than distances.
+    complete_distances : Estimates missing distances before a fit.
     skmde.MDE : The problem itself, for user-defined pairs and functions.
 
     Notes
