@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import json
 import os
 import shutil
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -20,6 +22,8 @@ from typing import IO, Any
 import numpy as np
 
 _HEADER = "header.json"
+_ADVICE = "Give another path, or delete the file to start anew."
+_DAMAGES = (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -31,25 +35,32 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     ValueError
         If the file is none that `write` wrote, or is damaged.
     """
-    advice = "Give another path, or delete the file to start anew."
-    if not zipfile.is_zipfile(path):
-        raise ValueError(f"{path} is not a checkpoint, or it is incomplete. {advice}")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            if _HEADER not in names:
-                raise ValueError(f"{path} is an archive, but not a checkpoint. {advice}")
-            header = json.JSONDecoder().decode(archive.read(_HEADER).decode())
-            arrays = {}
-            for name in names:
-                if name != _HEADER:
-                    with archive.open(name) as entry:
-                        array = np.lib.format.read_array(entry, allow_pickle=False)
-                        entry.read()  # to the end, where the checksum is compared
-                    arrays[name.removesuffix(".npy")] = array
-    except (zipfile.BadZipFile, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is a damaged checkpoint: {error}. {advice}") from error
+    with open(path, "rb") as file:
+        if not zipfile.is_zipfile(file):
+            raise ValueError(f"{path} is not a checkpoint, or it is incomplete. {_ADVICE}")
+        try:
+            parts = _entries(file)
+            header = json.JSONDecoder().decode(parts.pop(_HEADER).decode())
+            arrays = {
+                name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(part))
+                for name, part in parts.items()
+            }
+        except KeyError:
+            raise ValueError(f"{path} is an archive, but not a checkpoint. {_ADVICE}") from None
+        except _DAMAGES as error:
+            raise ValueError(damaged(path, error)) from error
     return header, arrays
+
+
+def _entries(file: IO[bytes]) -> dict[str, bytes]:
+    """The entries of an archive, whose checksums are right."""
+    with zipfile.ZipFile(file) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def damaged(path: Path, error: Exception) -> str:
+    """What to say of a file that cannot be read."""
+    return f"{path} is a damaged checkpoint: {error}. {_ADVICE}"
 
 
 def write(path: Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:

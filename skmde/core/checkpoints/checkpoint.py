@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 _FORMAT = "skmde checkpoint 1"
 _SECONDS = 5.0  # between two writes
 _MOST = 0.05  # share of the time that writes may take
+_SHOWN = 5  # differences in an error
 _MORE = "max_iter", "tol"  # limits, of which a fit that goes on may ask for more
 
 PathLike = str | os.PathLike[str]
@@ -159,9 +160,8 @@ class Checkpoint:
 
     def put(self, number: int, facts: Facts, iteration: int, state: Saved) -> None:
         """Take over the state of a solve, and write it if it is time."""
-        former = self._records[number].iteration if number < len(self._records) else -1
-        kept = number if iteration > former else number + 1
-        later = self._records[kept:] if iteration <= former else []
+        known = self._records[number:]
+        later = [] if not known or iteration > known[0].iteration else known[1:]
         self._records[number:] = [_Record(facts, iteration, state), *later]
         self._is_new = True
         if self.is_due():
@@ -199,15 +199,20 @@ class Checkpoint:
         header, arrays = archive.read(self.path)
         own = {"format": _FORMAT, "version": skmde.__version__}
         self._refuse(differences({name: str(header.get(name)) for name in own}, own))
-        self._facts, self._limits = header["facts"], header["limits"]
-        self._seed = header["seed"]
-        for solve in header["solves"]:
-            self._records.append(_Record(solve["facts"], solve["iteration"], solve["numbers"]))
-        for place, array in arrays.items():
-            number, _, name = place.partition("/")
-            self._records[int(number)].state[name] = array
+        try:
+            self._facts, self._limits = header["facts"], header["limits"]
+            self._seed = header["seed"]
+            for solve in header["solves"]:
+                self._records.append(_Record(solve["facts"], solve["iteration"], solve["numbers"]))
+            for place, array in arrays.items():
+                number, _, name = place.partition("/")
+                self._records[int(number)].state[name] = array
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise ValueError(archive.damaged(self.path, error)) from error
 
     def _refuse(self, wrong: list[str]) -> None:
+        if len(wrong) > _SHOWN:
+            wrong = [*wrong[:_SHOWN], f"and {len(wrong) - _SHOWN} more differences"]
         if wrong:
             raise ValueError(
                 f"{self.path} is the checkpoint of another fit: {'; '.join(wrong)}. To resume that "
@@ -255,7 +260,7 @@ def opened(checkpoint: Any, **limits: float) -> Iterator[Checkpoint | None]:
         yield checkpoint
     else:
         with Checkpoint.opened(checkpoint) as own:
-            own.compare({}, limits)
+            own.compare({"estimator": "MDE"}, limits)
             yield own
 
 
