@@ -40,16 +40,16 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             raise ValueError(f"{path} is not a checkpoint, or it is incomplete. {_ADVICE}")
         try:
             parts = _entries(file)
-            header = json.JSONDecoder().decode(parts.pop(_HEADER).decode())
+            text = json.JSONDecoder().decode(parts.pop(_HEADER).decode())
             arrays = {
-                name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(part))
-                for name, part in parts.items()
+                name: np.lib.format.read_array(io.BytesIO(parts[f"{name}.npy"]))
+                for name in text["arrays"]
             }
-        except KeyError:
+        except (KeyError, TypeError):
             raise ValueError(f"{path} is an archive, but not a checkpoint. {_ADVICE}") from None
         except _DAMAGES as error:
             raise ValueError(damaged(path, error)) from error
-    return header, arrays
+    return text["header"], arrays
 
 
 def _entries(file: IO[bytes]) -> dict[str, bytes]:
@@ -71,7 +71,7 @@ def write(path: Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray
     OSError
         If the disk is full, or the folder cannot be written to. The former file is as it was.
     """
-    text = json.dumps(header).encode()
+    text = json.dumps({"arrays": list(arrays), "header": header}).encode()
     beside = path.with_name(path.name + ".part")
     try:
         with contextlib.suppress(FileNotFoundError):

@@ -93,10 +93,10 @@ class InTurn(ResumableSolver):
             limit = self.max_iter - done
             current = replace(solver, max_iter=limit if last else min(limit, solver.max_iter))
             later = [_counting_from(done, callback) for callback in callbacks]
-            inner = None
+            inner = []
             if keeper is not None:
-                inner = InnerKeeper(keeper, saved and part("inner", saved), state, done)
-            result = current.minimize(objective, constraint, X, later, inner)
+                inner.append(InnerKeeper(keeper, saved and part("inner", saved), state, done))
+            result = current.minimize(objective, constraint, X, later, *inner)
             saved = None
             history.append(result.history, after=done)
             done, evaluations = done + result.n_iter, evaluations + result.n_evaluations
