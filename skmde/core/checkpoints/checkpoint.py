@@ -12,6 +12,7 @@ States are written every few seconds, and at the end.
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import secrets
@@ -269,5 +270,7 @@ def _checked(path: Any) -> Path:
         raise ValueError(f"checkpoint must be the path of a file, or None; got {path!r}.")
     file = Path(os.path.realpath(os.path.expanduser(path)))
     if file.is_dir():
-        raise IsADirectoryError(f"checkpoint must be the path of a file; {file} is a folder.")
+        raise IsADirectoryError(
+            errno.EISDIR, "checkpoint must be the path of a file, but this is a folder", str(file)
+        )
     return file

@@ -73,12 +73,13 @@ def _opened(beside: Path, path: Path) -> int:
         return os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
     except FileNotFoundError:
         raise FileNotFoundError(
-            errno.ENOENT, "the folder of the checkpoint does not exist", str(path)
+            errno.ENOENT, "the folder of the checkpoint does not exist; make it first", str(path)
         ) from None
     except OSError as error:
         raise type(error)(
             error.errno,
-            f"the folder of the checkpoint cannot be written to ({error.strerror})",
+            f"the folder of the checkpoint cannot be written to ({error.strerror}); give a path in "
+            "another one",
             str(path),
         ) from None
 
