@@ -407,7 +407,7 @@ class MDE(ProblemValues):
         limits = {"max_iter": max_iter, "tol": tol}
         with cpu_by_default(), opened(checkpoint, **limits) as checkpoint:
             kept = {} if checkpoint is None else self._kept_in(checkpoint)
-            if X is None and random_state is None and checkpoint is not None:
+            if random_state is None and checkpoint is not None:
                 random_state = checkpoint.seed()
             lbfgs = LBFGS(
                 tol,

@@ -14,7 +14,10 @@ from skmde.core.checkpoints.fingerprint import described, of_data
 logger = logging.getLogger("skmde")
 
 # Parameters that change nothing of a result, and those that a checkpoint compares by itself.
-_NOT_COMPARED = {"callbacks", "checkpoint", "device", "n_jobs", "verbose", "max_iter", "tol"}
+_NOT_COMPARED = {
+    *("callbacks", "checkpoint", "device", "memory_limit", "n_jobs", "verbose"),
+    *("max_iter", "tol"),
+}
 
 
 class AtomicFitMixin:
