@@ -49,6 +49,12 @@ class _Record:
     iteration: int
     state: Saved
 
+    def is_at(self, iteration: int, state: Saved) -> bool:
+        """Whether it is this state, after so many iterations."""
+        if iteration != self.iteration or state.keys() != self.state.keys():
+            return False
+        return all(np.array_equal(value, self.state[name]) for name, value in state.items())
+
 
 class Checkpoint:
     """An open checkpoint; :meth:`opened` gives one.
@@ -162,6 +168,8 @@ class Checkpoint:
     def put(self, number: int, facts: Facts, iteration: int, state: Saved) -> None:
         """Take over the state of a solve, and write it if it is time."""
         known = self._records[number:]
+        if known and known[0].is_at(iteration, state):
+            return
         later = [] if not known or iteration > known[0].iteration else known[1:]
         self._records[number:] = [_Record(facts, iteration, state), *later]
         self._is_new = True

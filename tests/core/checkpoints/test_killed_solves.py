@@ -29,19 +29,31 @@ def solved(**options):
     problem = MDE(n, 2, edges, "absolute", deviations=lengths, n_jobs=1)
     return problem.embed(random_state=0, tol=0.0, max_iter=400, **options).numpy().tobytes()
 
-expected = solved()
-kills, iterations, moment = 0, [0], random.Random(0)
-seconds, module._SECONDS, module._MOST = module._SECONDS, 0.0, float("inf")
-while kills < 20:
-    child = os.fork()
-    if child == 0:
-        solved(checkpoint=path)
+def child(**options):
+    number = os.fork()
+    if number == 0:
+        solved(**options)
         os._exit(3)  # it was not killed in time
-    time.sleep(moment.uniform(0.0, 0.1))
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
+    return number
+
+def exit_after_8(state):
+    if state.iteration == 8:
+        os._exit(0)
+
+expected = solved()
+iterations, moment = [0], random.Random(0)
+seconds, module._SECONDS, module._MOST = module._SECONDS, 0.0, float("inf")
+begin = time.perf_counter()
+os.waitpid(child(checkpoint="other.checkpoint", callbacks=exit_after_8), 0)
+longest = 1.5 * (time.perf_counter() - begin)
+for name in os.listdir("."):
+    os.remove(name)
+for _ in range(20):
+    number = child(checkpoint=path)
+    time.sleep(moment.uniform(0.0, longest))
+    os.kill(number, signal.SIGKILL)
+    _, status = os.waitpid(number, 0)
     assert os.WIFSIGNALED(status), status
-    kills += 1
     with locked(path):  # a process that was killed holds no lock
         if path.exists():
             header, arrays = archive.read(path)
