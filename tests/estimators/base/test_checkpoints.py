@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from slowly import slow
 
 from skmde import AnchoredMDE, Box, PreserveDistances, PreserveNeighbors
 from skmde.core.checkpoints import checkpoint as module
@@ -36,6 +37,7 @@ FITS = {
         {"attractive_penalty": "log1p", "repulsive_penalty": "log", "anchor_weight": 1.0},
     ),
 }
+QUICK = "neighbors", "distances", "two starts", "anchored, linear"
 SHORT = {"random_state": 0, "max_iter": 40}
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -100,9 +102,10 @@ def interrupted_fit(name, path, rng, **parameters):
     raise AssertionError("the fit makes no progress")
 
 
-def test_an_interrupted_fit_ends_with_the_same_bits(tmp_path, each_iteration):
+@pytest.mark.parametrize("names", [QUICK, *slow(sorted(FITS.keys() - set(QUICK)))], ids=len)
+def test_an_interrupted_fit_ends_with_the_same_bits(tmp_path, each_iteration, names):
     rng = np.random.default_rng(0)
-    for name in FITS:
+    for name in names:
         folder = tmp_path / name
         folder.mkdir()
         path = folder / "a"
