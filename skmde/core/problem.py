@@ -26,6 +26,8 @@ from skmde._views.facts import as_html, counted
 from skmde._views.thumbnail import thumbnail
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
+from skmde.core.checkpoints.checkpoint import Checkpoint, PathLike, opened
+from skmde.core.checkpoints.problem_facts import problem_facts
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
@@ -330,6 +332,7 @@ class MDE(ProblemValues):
         callbacks: Callable[[SolverState], Any] | Sequence[Callable[[SolverState], Any]] = (),
         snapshot_every: int | None = None,
         verbose: int = 0,
+        checkpoint: PathLike | Checkpoint | None = None,
     ) -> torch.Tensor:
         r"""Solve the problem by projected L-BFGS (monograph, section 6.1).
 
@@ -368,6 +371,12 @@ class MDE(ProblemValues):
             Keep a copy of every `snapshot_every`-th iterate in ``result.history.snapshots``.
         verbose : int, default=0
             1 shows a progress bar.
+        checkpoint : str or path-like, default=None
+            A file to which the state of the solver is written every few seconds. If it exists, the
+            solve goes on from there, and ends with the same bits as one that was not interrupted.
+            `max_iter` may then be larger, and `tol` smaller; all else must be the same, but for
+            `callbacks`, `verbose` and the number of threads. Without a seed, that of the file is
+            used. Callbacks see the iterate of the file once more. The file stays at the end.
 
         Returns
         -------
@@ -378,7 +387,10 @@ class MDE(ProblemValues):
         ------
         ValueError
             If the starting point has the wrong shape or is not finite, if a parameter is invalid,
-            or if the average distortion of the starting point is NaN.
+            or if the average distortion of the starting point is NaN. If `checkpoint` is a file of
+            another problem or version, or no checkpoint.
+        OSError
+            If the checkpoint cannot be written, or if another solve is writing it.
 
         Warns
         -----
@@ -392,7 +404,11 @@ class MDE(ProblemValues):
         _check_numbers(tol, max_iter, memory_size, snapshot_every)
         callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
         repulsion = self._repulsion
-        with cpu_by_default():
+        limits = {"max_iter": max_iter, "tol": tol}
+        with cpu_by_default(), opened(checkpoint, **limits) as checkpoint:
+            kept = {} if checkpoint is None else self._kept_in(checkpoint)
+            if random_state is None and checkpoint is not None:
+                random_state = checkpoint.seed()
             lbfgs = LBFGS(
                 tol,
                 max_iter,
@@ -401,7 +417,7 @@ class MDE(ProblemValues):
                 scale=self._scale(),
                 groups=self._groups,
             )
-            start = self._starting_point(X, random_state, lbfgs)
+            start = self._starting_point(X, random_state, lbfgs, kept)
             if self._groups is not None and max_iter:
                 start = checked_projection(self.constraint, self._groups.contracted(start))
             result = solve(
@@ -411,6 +427,7 @@ class MDE(ProblemValues):
                 start,
                 callbacks=callbacks,
                 verbose=verbose,
+                **kept,
             )
             if max_iter:
                 self._warn_if_collapsed(start, result)
@@ -492,13 +509,21 @@ class MDE(ProblemValues):
         energy, _ = objective.repulsion.energy(embedding)
         return objective.repulsion.slope(energy) * len(self._edges)
 
-    def _starting_point(self, X: Any, random_state: Any, solver: LBFGS) -> torch.Tensor:
+    def _kept_in(self, checkpoint: Checkpoint) -> dict[str, Any]:
+        """The checkpoint, and what tells this problem from others in it, for `solve`."""
+        facts = problem_facts(self.n_items, self._edges, self.constraint, self._repulsion)
+        return {"checkpoint": checkpoint, "facts": facts}
+
+    def _starting_point(
+        self, X: Any, random_state: Any, solver: LBFGS, kept: dict[str, Any]
+    ) -> torch.Tensor:
         starts = Starts(
             self._edges,
             self.constraint,
             (self.n_items, self.n_components),
             self.device,
             self._objective,
+            kept,
         )
         if X is None:
             return starts.random(random_state, solver)

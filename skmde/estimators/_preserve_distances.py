@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -29,6 +30,7 @@ from skmde.estimators.base.typing import (
     LossLike,
     Metric,
     Parameters,
+    Path,
     RandomState,
 )
 from skmde.estimators.judging.problem import SolvedProblem
@@ -167,6 +169,11 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         and twice that during `fit`. None keeps none.
     verbose : int, default=0
         1 shows progress bars.
+    checkpoint : str or path-like, default=None
+        A file to which `fit` writes the state of the solver every few seconds. If it exists, `fit`
+        resumes from it, and ends with the same bits as a fit that was not interrupted. The data and
+        the parameters must be the same; but `max_iter` may be larger and `tol` smaller, and
+        `callbacks`, `n_jobs` and `verbose` are free. See :ref:`interrupted`.
 
     Attributes
     ----------
@@ -295,6 +302,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         "callbacks": ["array-like", None],
         "snapshot_every": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
+        "checkpoint": [str, os.PathLike, None],
     }
 
     @suggest_peer_arguments
@@ -324,6 +332,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         callbacks: Callbacks | None = None,
         snapshot_every: int | None = None,
         verbose: int = 0,
+        checkpoint: Path | None = None,
     ) -> None:
         self.n_components = n_components
         self.loss = loss
@@ -348,6 +357,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         self.callbacks = callbacks
         self.snapshot_every = snapshot_every
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     @fit_context
     def fit(self, X: Data, y: Any = None, pair_weights: Any = None) -> Self:
@@ -385,7 +395,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
             If the solver found no finite solution, or if it ended at `max_iter` while the
             average distortion still decreased noticeably.
         """
-        with self._all_or_nothing() as fitted:
+        with self._all_or_nothing(self.checkpoint) as fitted:
             fitted._fit(X, pair_weights)
         return self
 
@@ -595,6 +605,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         """Checked X and its source of distances."""
         X = self._checked_input(X)
         self._check_memory(X)
+        self._compare_with_checkpoint(X)
         return X, distance_source(
             X,
             self.metric,

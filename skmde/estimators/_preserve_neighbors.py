@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Self
@@ -38,6 +39,7 @@ from skmde.estimators.base.typing import (
     Device,
     Metric,
     Parameters,
+    Path,
     PenaltyLike,
     RandomState,
 )
@@ -222,6 +224,11 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         and twice that during `fit`. None keeps none.
     verbose : int, default=0
         1 shows a progress bar.
+    checkpoint : str or path-like, default=None
+        A file to which `fit` writes the state of the solver every few seconds. If it exists, `fit`
+        resumes from it, and ends with the same bits as a fit that was not interrupted. The data and
+        the parameters must be the same; but `max_iter` may be larger and `tol` smaller, and
+        `callbacks`, `n_jobs` and `verbose` are free. See :ref:`interrupted`.
 
     Attributes
     ----------
@@ -324,6 +331,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         "callbacks": ["array-like", None],
         "snapshot_every": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
+        "checkpoint": [str, os.PathLike, None],
     }
 
     @suggest_peer_arguments
@@ -357,6 +365,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         callbacks: Callbacks | None = None,
         snapshot_every: int | None = None,
         verbose: int = 0,
+        checkpoint: Path | None = None,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
@@ -385,6 +394,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         self.callbacks = callbacks
         self.snapshot_every = snapshot_every
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     @weighted_fit_context
     def fit(
@@ -448,7 +458,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
             If the solver found no finite solution, or if it ended at `max_iter` while the
             average distortion still decreased noticeably.
         """
-        with self._all_or_nothing() as fitted:
+        with self._all_or_nothing(self.checkpoint) as fitted:
             given = {
                 "dissimilar": (dissimilar_pairs, dissimilar_weights),
                 "outlier": (outlier_pairs, outlier_weights),
@@ -465,6 +475,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         self._rule = copy.deepcopy(rule)
         with stage("neighbors"):
             given = self._checked_input(X)
+            self._compare_with_checkpoint(given)
             self._check_size(count_rows(given), constraint)
             self._check_memory(given)
             counted = PositiveWeightSamples(

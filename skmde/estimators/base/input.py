@@ -46,7 +46,9 @@ class InputMixin(NestedParametersMixin, AtomicFitMixin):
     def _random_state(self):
         """A RandomState; never numpy's global one."""
         if self.random_state is None:
-            return np.random.RandomState()  # seeded by the operating system
+            # None: seeded by the operating system
+            checkpoint = self._open_checkpoint
+            return np.random.RandomState(None if checkpoint is None else checkpoint.seed())
         return check_random_state(self.random_state)
 
     def _checked_input(self, X):
