@@ -26,6 +26,7 @@ from skmde._views.facts import as_html, counted
 from skmde._views.thumbnail import thumbnail
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
+from skmde.core.batches.stored import StoredBatches
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
@@ -48,10 +49,12 @@ from skmde.core.precision import (
     resolves_units,
 )
 from skmde.core.problem_values import ProblemValues
+from skmde.core.rounds import check_solver, generator_of_batches, sizes
 from skmde.core.solvers.base import Solver, solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState, facts_of
 from skmde.core.solvers.scale import Scale
+from skmde.core.solvers.stochastic import Stochastic
 from skmde.core.starting_point import Starts, checked_projection
 from skmde.core.tight_groups import find_tight_groups
 from skmde.core.typical_scale import typical_scale
@@ -330,6 +333,9 @@ class MDE(ProblemValues):
         callbacks: Callable[[SolverState], Any] | Sequence[Callable[[SolverState], Any]] = (),
         snapshot_every: int | None = None,
         verbose: int = 0,
+        solver: str = "lbfgs",
+        batch_size: int | None = None,
+        n_rounds: int | None = None,
     ) -> torch.Tensor:
         r"""Solve the problem by projected L-BFGS (monograph, section 6.1).
 
@@ -368,6 +374,17 @@ class MDE(ProblemValues):
             Keep a copy of every `snapshot_every`-th iterate in ``result.history.snapshots``.
         verbose : int, default=0
             1 shows a progress bar.
+        solver : {"lbfgs", "stochastic"}, default="lbfgs"
+            "stochastic" divides the pairs into random batches and takes one batch after the other
+            (monograph, section 6.2): see :doc:`large`. Not for repulsion of all pairs. It ends
+            after `n_rounds` rounds, each of at most 5 and at most `max_iter` iterations of L-BFGS.
+            An iteration in ``result``, for callbacks and for snapshots is then a round. The values
+            in ``result.history`` are averages over the pairs of the next round; the last one is
+            that over all pairs.
+        batch_size : int, default=None
+            Largest number of pairs in a batch; None means a tenth of all pairs.
+        n_rounds : int, default=None
+            Number of batches that are taken; None means 100.
 
         Returns
         -------
@@ -390,6 +407,7 @@ class MDE(ProblemValues):
             iterations; more iterations are then likely to gain more than 1%.
         """
         _check_numbers(tol, max_iter, memory_size, snapshot_every)
+        is_stochastic = check_solver(solver, batch_size, n_rounds)
         callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
         repulsion = self._repulsion
         with cpu_by_default():
@@ -404,8 +422,13 @@ class MDE(ProblemValues):
             start = self._starting_point(X, random_state, lbfgs)
             if self._groups is not None and max_iter:
                 start = checked_projection(self.constraint, self._groups.contracted(start))
+            chosen: Solver = lbfgs
+            if is_stochastic:
+                chosen = self._in_rounds(lbfgs, start.dtype, batch_size, n_rounds, random_state)
+            elif repulsion is not None:
+                chosen = self._with_warm_start(repulsion, lbfgs)
             result = solve(
-                lbfgs if repulsion is None else self._with_warm_start(repulsion, lbfgs),
+                chosen,
                 self._objective(start.dtype),
                 self.constraint,
                 start,
@@ -423,6 +446,32 @@ class MDE(ProblemValues):
         if self._edges.deviations is not None:
             return lbfgs
         return repulsion.solver(lbfgs, self.constraint)
+
+    def _in_rounds(
+        self,
+        lbfgs: LBFGS,
+        dtype: torch.dtype,
+        batch_size: int | None,
+        n_rounds: int | None,
+        random_state: Any,
+    ) -> Solver:
+        """The stochastic solver, with batches of the stored pairs."""
+        if self._repulsion is not None:
+            raise ValueError(
+                f"repulsion={self._repulsion.kind!r} is not compatible with solver='stochastic': "
+                "the repulsion of all pairs is no list of pairs that could be divided into "
+                "batches. Use solver='lbfgs', or repulsive pairs of negative weight."
+            )
+        size, count = sizes(self._edges, batch_size, n_rounds)
+        generator = generator_of_batches(random_state)
+
+        return Stochastic(
+            lbfgs,
+            StoredBatches(self._edges, size, generator),
+            lambda edges: self._pair_term(edges, dtype, self._backend),
+            count if lbfgs.max_iter else 0,
+            generator=generator,
+        )
 
     def _scale(self) -> Scale:
         tight = math.inf if self._groups is None else self._groups.tight
