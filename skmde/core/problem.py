@@ -8,7 +8,6 @@ Distances, and original distances (*deviations*), are in the units of the embedd
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -49,7 +48,13 @@ from skmde.core.precision import (
     resolves_units,
 )
 from skmde.core.problem_values import ProblemValues
-from skmde.core.rounds import check_solver, generator_of_batches, sizes
+from skmde.core.rounds import (
+    check_positive_integer,
+    check_solve_numbers,
+    check_solver,
+    generator_of_batches,
+    sizes,
+)
 from skmde.core.solvers.base import Solver, solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState, facts_of
@@ -184,9 +189,8 @@ class MDE(ProblemValues):
         device: str | torch.device | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        for name, number in (("n_items", n_items), ("n_components", n_components)):
-            if not _is_integer(number) or number < 1:
-                raise ValueError(f"{name} must be a positive integer; got {number!r}.")
+        check_positive_integer("n_items", n_items)
+        check_positive_integer("n_components", n_components)
         self.n_items = int(n_items)
         self.n_components = int(n_components)
         self.device = resolve_device(device)
@@ -377,7 +381,7 @@ class MDE(ProblemValues):
         solver : {"lbfgs", "stochastic"}, default="lbfgs"
             "stochastic" divides the pairs into random batches and takes one batch after the other
             (monograph, section 6.2): see :doc:`large`. Not for repulsion of all pairs. It ends
-            after `n_rounds` rounds, each of at most 5 and at most `max_iter` iterations of L-BFGS.
+            after `n_rounds` rounds, of at most 5 iterations of L-BFGS (20 in the first round).
             An iteration in ``result``, for callbacks and for snapshots is then a round. The values
             in ``result.history`` are averages over the pairs of the next round; the last one is
             that over all pairs.
@@ -406,7 +410,7 @@ class MDE(ProblemValues):
             average distortion still decreased, by more than 0.1% in the last tenth of the
             iterations; more iterations are then likely to gain more than 1%.
         """
-        _check_numbers(tol, max_iter, memory_size, snapshot_every)
+        check_solve_numbers(tol, max_iter, memory_size, snapshot_every)
         is_stochastic = check_solver(solver, batch_size, n_rounds)
         callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
         repulsion = self._repulsion
@@ -462,7 +466,7 @@ class MDE(ProblemValues):
                 "the repulsion of all pairs is no list of pairs that could be divided into "
                 "batches. Use solver='lbfgs', or repulsive pairs of negative weight."
             )
-        size, count = sizes(self._edges, batch_size, n_rounds)
+        size, count = sizes(len(self._edges), batch_size, n_rounds)
         generator = generator_of_batches(random_state)
 
         return Stochastic(
@@ -552,18 +556,3 @@ class MDE(ProblemValues):
         if X is None:
             return starts.random(random_state, solver)
         return starts.given(self._embedding(X, "the starting point X").detach(), solver)
-
-
-def _check_numbers(tol: Any, max_iter: Any, memory_size: Any, snapshot_every: int | None) -> None:
-    if not (isinstance(tol, numbers.Real) and float(tol) >= 0):
-        raise ValueError(f"tol must be a number, at least 0; got {tol!r}.")
-    counts = [("max_iter", max_iter, 0), ("memory_size", memory_size, 1)]
-    if snapshot_every is not None:
-        counts.append(("snapshot_every", snapshot_every, 1))
-    for name, number, least in counts:
-        if not _is_integer(number) or number < least:
-            raise ValueError(f"{name} must be an integer, at least {least}; got {number!r}.")
-
-
-def _is_integer(number: Any) -> bool:
-    return isinstance(number, numbers.Integral) and not isinstance(number, bool)

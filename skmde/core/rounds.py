@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from skmde.core.objectives.edge_term import Edges
-
 _BATCHES = 10  # in a pass, by default; the monograph's examples have as many
 _ROUNDS = 100  # by default
+ENDLESS = 2**62  # number of rounds, if the batches end by themselves
 
 
 def check_solver(solver: Any, batch_size: Any, n_rounds: Any) -> bool:
@@ -41,17 +40,34 @@ def check_solver(solver: Any, batch_size: Any, n_rounds: Any) -> bool:
 
 def check_positive_integer(name: str, number: Any) -> None:
     """Check a setting; booleans are refused."""
-    is_integer = isinstance(number, numbers.Integral) and not isinstance(number, bool)
-    if not is_integer or number < 1:
+    if not _is_integer(number) or number < 1:
         raise ValueError(f"{name} must be a positive integer; got {number!r}.")
 
 
-def sizes(edges: Edges, batch_size: int | None, n_rounds: int | None) -> tuple[int, int]:
+def check_solve_numbers(
+    tol: Any, max_iter: Any, memory_size: Any, snapshot_every: int | None
+) -> None:
+    """Check the settings that all solvers have."""
+    if not (isinstance(tol, numbers.Real) and float(tol) >= 0):
+        raise ValueError(f"tol must be a number, at least 0; got {tol!r}.")
+    counts = [("max_iter", max_iter, 0), ("memory_size", memory_size, 1)]
+    if snapshot_every is not None:
+        counts.append(("snapshot_every", snapshot_every, 1))
+    for name, number, least in counts:
+        if not _is_integer(number) or number < least:
+            raise ValueError(f"{name} must be an integer, at least {least}; got {number!r}.")
+
+
+def sizes(n_pairs: int, batch_size: int | None, n_rounds: int | None) -> tuple[int, int]:
     """Pairs in a batch and number of rounds: a tenth of the pairs and 100 unless given."""
-    return batch_size or -(-len(edges) // _BATCHES), n_rounds or _ROUNDS
+    return batch_size or -(-n_pairs // _BATCHES), n_rounds or _ROUNDS
 
 
 def generator_of_batches(random_state: Any) -> np.random.Generator:
     """The generator of the batches, which does not repeat the numbers of a random start."""
     drawn = np.random.default_rng(random_state).integers(2**63, size=2)
     return np.random.default_rng(drawn.tolist())
+
+
+def _is_integer(number: Any) -> bool:
+    return isinstance(number, numbers.Integral) and not isinstance(number, bool)

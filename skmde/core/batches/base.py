@@ -7,7 +7,7 @@ once through all pairs (monograph, section 6.2).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from skmde.core.objectives.edge_term import Edges
 
@@ -21,6 +21,25 @@ class Batches(Protocol):
         ...
 
     def __iter__(self) -> Iterator[Edges]: ...
+
+
+class RawBatch(NamedTuple):
+    """A batch as it was read or as a user gave it; see :class:`skmde.MDE` for its arrays."""
+
+    pairs: Any
+    weights: Any
+    deviations: Any
+
+
+class RawBatches(Protocol):
+    """Batches that are not checked yet."""
+
+    @property
+    def rounds_per_pass(self) -> int | None:
+        """As for `Batches`."""
+        ...
+
+    def __iter__(self) -> Iterator[RawBatch]: ...
 
 
 def count_batches(n_pairs: int, batch_size: int) -> int:

@@ -17,7 +17,8 @@ as if it had that much, since a few huge weights would hold all others back. The
 place of 20, which approaches the minimum more slowly (``benchmarks/stochastic.py``).
 
 A round need not be solved well, since the next one has other pairs. It ends when its projected
-gradient is a third of what it was at its start, or after five iterations.
+gradient is a third of what it was at its start, or after five iterations. The first one, which no
+proximal term holds, ends at a hundredth, or after 20 iterations.
 
 X is in the units of the embedding, values in those of the objective.
 """
@@ -55,8 +56,9 @@ from skmde.core.solvers.scale import Scale
 
 _DAMPING = 20.0  # mean diagonal entry of the Hessian, relative to c
 _MOST_OF_AN_ITEM = 100.0  # largest trace of an item, relative to the median
-_ITERATIONS = 5  # of a round
-_REDUCTION = 0.3  # of the projected gradient, that ends a round
+# Of the first round and of the others: number of iterations, and part of the projected gradient at
+# which a round ends.
+_ITERATIONS, _REDUCTION = (20, 5), (0.01, 0.3)
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Stochastic(Solver):
     Parameters
     ----------
     lbfgs : LBFGS
-        Settings of the rounds. A round makes at most five iterations.
+        Settings of the rounds.
     batches : Batches
         The pairs of each round.
     term_of : callable
@@ -197,10 +199,11 @@ class _Rounds:
             stiffness = self.unit * self.done
             terms.append(Proximal(self.X, stiffness))
             scale = replace(scale, stiffness=stiffness + _DAMPING * self.unit)
+        k = min(self.done, 1)
         round_of = replace(
             lbfgs,
-            tol=max(lbfgs.tol, _REDUCTION * norm / scale.gradient),
-            max_iter=min(lbfgs.max_iter, _ITERATIONS),
+            tol=max(lbfgs.tol, _REDUCTION[k] * norm / scale.gradient),
+            max_iter=min(lbfgs.max_iter, _ITERATIONS[k]),
             scale=scale,
             snapshot_every=None,
         )
