@@ -333,7 +333,7 @@ class StreamedMDE:
     @property
     def _has_arrays(self) -> bool:
         """Whether the pairs are an array; an iterable of batches has no shape."""
-        return hasattr(self.pairs, "shape") or self.weights is not None
+        return hasattr(self.pairs, "shape")
 
     @property
     def _backend(self) -> Backend:

@@ -54,6 +54,7 @@ class ArrayBatches:
         self.pairs = _sliced(pairs)
         self.values = [None if x is None else _sliced(x) for x in (weights, deviations)]
         self.batch_size = batch_size
+        self.chunk = min(_CHUNK, max(batch_size // _CHUNKS, 1)) if shuffle else 1
         self.shuffle = shuffle
         self.generator = generator
         self._check()
@@ -82,20 +83,19 @@ class ArrayBatches:
     @property
     def rounds_per_pass(self) -> int:
         """Number of batches that all pairs are divided into."""
-        return count_batches(len(self), self.batch_size)
+        return count_batches(-(-len(self) // self.chunk), self.batch_size // self.chunk)
 
     def __iter__(self) -> Iterator[RawBatch]:
         while True:
-            yield from self.one_pass(self.shuffle)
+            yield from self.one_pass()
 
-    def one_pass(self, shuffle: bool = False) -> Iterator[RawBatch]:
+    def one_pass(self) -> Iterator[RawBatch]:
         """The batches of one pass."""
-        p = len(self)
-        if not shuffle:
+        p, size = len(self), self.chunk
+        if not self.shuffle:
             for start, stop in even_pieces(0, p, self.rounds_per_pass):
                 yield self._read([slice(start, stop)])
             return
-        size = min(_CHUNK, max(self.batch_size // _CHUNKS, 1))
         order = np.arange(-(-p // size), dtype=np.int64)
         self.generator.shuffle(order)
         for first, last in even_pieces(0, len(order), self.rounds_per_pass):
