@@ -34,6 +34,7 @@ SMALL = {"n": 1000, "p": 10_000, "m": 10, "instance": 142, "rounds": 300}
 LARGE = {"n": 100_000, "p": 10_000_000, "m": 20, "instance": 0}
 FILE = {"n": 1_000_000, "m": 2, "reach": 100_000}
 CHUNK = 1 << 22  # pairs that are written at a time
+BATCH = 1 << 21
 
 
 def arguments() -> Any:
@@ -121,8 +122,7 @@ def from_file(path: str, count: int) -> dict[str, Any]:
     pairs = np.memmap(path, dtype=np.int32, mode="r", shape=(count, 2))
     streamed = StreamedMDE(FILE["n"], FILE["m"], pairs, "quadratic", "standardized")
     began = time.perf_counter()
-    rounds = -(-count // CHUNK)
-    streamed.embed(batch_size=CHUNK, n_rounds=rounds, random_state=0)
+    streamed.embed(batch_size=BATCH, n_rounds=-(-count // BATCH), random_state=0)
     seconds = time.perf_counter() - began
     assert streamed.result is not None and streamed.X is not None
     radii = streamed.X.norm(dim=1)
@@ -178,7 +178,8 @@ def run_file(args: Any) -> list[dict[str, Any]]:
     with common.scratch() as folder:
         for count in args.pairs:
             path = (args.folder or folder) / f"pairs-{count}.bin"
-            write_pairs(path, count)
+            if not path.exists():
+                write_pairs(path, count)
             try:
                 rows.append(child(args, "from_file", str(path), count))
             finally:

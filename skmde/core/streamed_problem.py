@@ -41,7 +41,7 @@ from skmde.core.starting_point import Starts
 from skmde.core.typical_scale import typical_scale
 from skmde.functions.adapters import LossOfDistance
 
-_LARGEST_BATCH = 1 << 22  # pairs that are read at a time, by default
+_LARGEST_BATCH = 1 << 21  # pairs that are read at a time, by default
 # What MDE says of all pairs together.
 _OF_ALL_PAIRS = (
     "differences",
@@ -215,7 +215,7 @@ class StreamedMDE:
             Starting point, as for :meth:`MDE.embed`. None means a random one.
         batch_size : int, default=None
             Largest number of pairs in a batch from an array. None means a tenth of the pairs, and
-            at most 4,194,304. A callable or an iterable chooses the size itself.
+            at most 2,097,152. A callable or an iterable chooses the size itself.
         n_rounds : int, default=None
             Number of batches that are taken. None means 100, but at least one pass through an
             array, and all batches of an iterator.

@@ -6,6 +6,7 @@ Every error names the round, from 0, since the batch that is wrong is one of man
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,7 @@ class CheckedBatches:
         edges: EdgeList | None = self.first
         while edges is not None:
             yield edges
+            edges = None  # two batches need twice the memory
             edges = self._next()
 
     def _next(self) -> EdgeList | None:
@@ -175,8 +177,8 @@ def edge_list(
         device=device,
     )
     if dtype is None and chosen == torch.float32 and not _suits_float32(edges):
-        return edges.to(dtype=torch.float64)
-    return edges
+        edges = edges.to(dtype=torch.float64)
+    return replace(edges, order=None)  # nobody asks for the order of the caller
 
 
 def _suits_float32(edges: EdgeList) -> bool:

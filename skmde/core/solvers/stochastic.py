@@ -113,11 +113,12 @@ class Stochastic(Solver):
         callbacks: Sequence[Callback] = (),
     ) -> SolveResult:
         run = _Rounds(self, objective, constraint, X, callbacks)
-        status = None
-        for edges in itertools.islice(self.batches, self.n_rounds):
+        batches = itertools.islice(self.batches, self.n_rounds)
+        status, edges = None, next(batches, None)
+        while edges is not None and status is None:
             status = run.advance(edges)
-            if status is not None:
-                break
+            del edges  # before the next batch is read
+            edges = next(batches, None) if status is None else None
         return run.result(status)
 
 
