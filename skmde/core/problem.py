@@ -380,7 +380,7 @@ class MDE(ProblemValues):
             1 shows a progress bar.
         solver : {"lbfgs", "stochastic"}, default="lbfgs"
             "stochastic" divides the pairs into random batches and takes one batch after the other
-            (monograph, section 6.2): see :doc:`large`. Not for repulsion of all pairs. It ends
+            (monograph, section 6.2): see :doc:`/large`. Not for repulsion of all pairs. It ends
             after `n_rounds` rounds, of at most 5 iterations of L-BFGS (20 in the first round).
             An iteration in ``result``, for callbacks and for snapshots is then a round. The values
             in ``result.history`` are averages over the pairs of the next round; the last one is
