@@ -9,12 +9,13 @@ over the constraint set. Each round starts at X_k and is solved by a few iterati
 L-BFGS. The stiffness c k of the proximal term grows, so that the embedding settles between the
 minima of the batches. Its unit c is a part of the mean diagonal entry of the Hessian of E_0 at X_1,
 
-    c = tr(Hessian) / (20 n m).
+    c = tr(Hessian) / (30 n m).
 
 So c follows every factor of the distortion functions, and the method makes the same steps in any
 units. Only items that can move count; an item whose trace is more than 100 times the median counts
 as if it had that much, since a few huge weights would hold all others back. The monograph has 10 in
-place of 20, which approaches the minimum more slowly (``benchmarks/stochastic.py``).
+place of 30. From 10 to 40, quadratic problems, maps and problems of scaling ended the nearer to the
+minimum, the larger it was; but the larger it is, the more does an embedding follow its last batches.
 
 A round need not be solved well, since the next one has other pairs. It ends when its projected
 gradient is a third of what it was at its start, or after five iterations. The first one, which no
@@ -54,7 +55,7 @@ from skmde.core.solvers.result import (
 )
 from skmde.core.solvers.scale import Scale
 
-_DAMPING = 20.0  # mean diagonal entry of the Hessian, relative to c
+_DAMPING = 30.0  # mean diagonal entry of the Hessian, relative to c
 _MOST_OF_AN_ITEM = 100.0  # largest trace of an item, relative to the median
 # Of the first round and of the others: number of iterations, and part of the projected gradient at
 # which a round ends.

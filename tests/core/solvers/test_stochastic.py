@@ -223,7 +223,7 @@ def test_callables_are_solved_like_the_built_in_function(function):
         problem = MDE(N, M, random_graph(rng, N, 600), distortion, "standardized")
         problem.embed(random_state=0, solver="stochastic")
         values.append(problem.value)
-    assert values[1] == pytest.approx(values[0], rel=0.05)
+    assert values[1] == pytest.approx(values[0], rel=0.1)
 
 
 def test_items_that_move_apart_without_end_are_warned_of():
