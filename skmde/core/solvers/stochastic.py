@@ -14,8 +14,8 @@ minima of the batches. Its unit c is a part of the mean diagonal entry of the He
 So c follows every factor of the distortion functions, and the method makes the same steps in any
 units. Only items that can move count; an item whose trace is more than 100 times the median counts
 as if it had that much, since a few huge weights would hold all others back. The monograph has 10 in
-place of 30. From 10 to 40, quadratic problems, maps and problems of scaling ended the nearer to the
-minimum, the larger it was; but the larger it is, the more does an embedding follow its last batches.
+place of 30. From 10 to 40, most problems that were tried ended nearer to the minimum, the larger
+the number was. But the larger it is, the more does an embedding follow its last batches.
 
 A round need not be solved well, since the next one has other pairs. It ends when its projected
 gradient is a third of what it was at its start, or after five iterations. The first one, which no
