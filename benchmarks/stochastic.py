@@ -69,6 +69,7 @@ def small(starts: int) -> dict[str, Any]:
         mde.embed(solver="stochastic", n_rounds=SMALL["rounds"], random_state=seed)
         seconds.append(time.perf_counter() - began)
         values.append(float(mde.value))
+        print(seed, values[-1], file=sys.stderr, flush=True)
     return {
         "mean": float(np.mean(values)),
         "standard_deviation": float(np.std(values)),
