@@ -31,6 +31,7 @@ _EXPORTS = {
     "skmde.core.objectives.terms": ("DistortionTerm",),
     "skmde.core.problem": ("MDE",),
     "skmde.core.solvers.result": ("SolveResult",),
+    "skmde.core.streamed_problem": ("StreamedMDE",),
     "skmde.estimators": (
         "AnchoredClassifier",
         "AnchoredMDE",
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
     from skmde.core.objectives.terms import DistortionTerm as DistortionTerm
     from skmde.core.problem import MDE as MDE
     from skmde.core.solvers.result import SolveResult as SolveResult
+    from skmde.core.streamed_problem import StreamedMDE as StreamedMDE
     from skmde.estimators import (
         AnchoredClassifier as AnchoredClassifier,
         AnchoredMDE as AnchoredMDE,

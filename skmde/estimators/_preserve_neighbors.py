@@ -33,6 +33,7 @@ from skmde.estimators.base.input import as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.row_constraint import RowConstraintMixin
 from skmde.estimators.base.snapshots import SnapshotsMixin
+from skmde.estimators.base.solver_choice import SOLVER_CONSTRAINTS, SolverChoiceMixin
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -79,7 +80,9 @@ from skmde.preprocessing.neighbors.search import ALGORITHMS
 _GAP = 4.0  # distance of parts of the map that no pair of neighbours joins
 
 
-class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin, SnapshotsMixin):
+class PreserveNeighbors(
+    RowConstraintMixin, NeighborPlacementMixin, SolverChoiceMixin, GrowingMixin, SnapshotsMixin
+):
     r"""Minimum-distortion embedding that keeps nearest neighbours together.
 
     The p pairs of nearest neighbours attract each other, and all pairs of samples repel each other.
@@ -195,6 +198,15 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         flat, it is scaled to 1. If the constraint gives the coordinates of some samples, every
         starting point is rotated, reflected and shifted so that these samples are nearest to their
         coordinates.
+    solver : {"auto", "lbfgs", "stochastic"}, default="auto"
+        "lbfgs" takes all pairs in each iteration. "stochastic" takes batches of them in turn; see
+        :doc:`/large`. Its iterations are rounds, of which there are `n_rounds` whatever `max_iter`
+        is. "auto" is "lbfgs" for up to 200 million pairs. Not where all pairs repel (`repulsion`),
+        since no list holds them.
+    batch_size : int, default=None
+        Largest number of pairs in a batch of the stochastic solver; None means a tenth of all.
+    n_rounds : int, default=None
+        Number of rounds of the stochastic solver; None means 100.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-5
@@ -321,6 +333,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
             "array-like",
             torch.Tensor,
         ],
+        **SOLVER_CONSTRAINTS,
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "memory_size": [Interval(Integral, 1, None, closed="left")],
@@ -355,6 +368,9 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         target_weight: float = 0.0,
         neighbors_algorithm: str = "auto",
         init: Data = "auto",
+        solver: str = "auto",
+        batch_size: int | None = None,
+        n_rounds: int | None = None,
         max_iter: int = 300,
         tol: float = 1e-5,
         memory_size: int = 10,
@@ -384,6 +400,9 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         self.target_weight = target_weight
         self.neighbors_algorithm = neighbors_algorithm
         self.init = init
+        self.solver = solver
+        self.batch_size = batch_size
+        self.n_rounds = n_rounds
         self.max_iter = max_iter
         self.tol = tol
         self.memory_size = memory_size
@@ -471,6 +490,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         device = resolve_device(self.device)
         self._check_parameters()
         rule, constraint = self._problem_parts()
+        self._check_solver(_obstacle(rule))
         # A copy for transform: a later change of the penalties must not affect it.
         self._rule = copy.deepcopy(rule)
         with stage("neighbors"):
@@ -519,7 +539,10 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         self._store_fit(counted, neighbors, edges, weights)
         self._repulsive = self._repulsive_samples(counted.n_items, random_state)
         with stage("solve"):
-            self._solve(start, edges, weights, constraint, given, device)
+            chosen = self._pair_solver(
+                len(edges), _obstacle(rule), lambda: random_state.randint(np.iinfo(np.int32).max)
+            )
+            self._solve(start, edges, weights, constraint, given, device, chosen)
         self._place_zero_weight(given)
 
     def _stages(self, size):
@@ -639,7 +662,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
             return RepulsiveSamples.all(self.repulsive_weight_)
         return RepulsiveSamples.some_of(n_items, self._repulsion, random_state)
 
-    def _solve(self, start, edges, weights, constraint, X, device):
+    def _solve(self, start, edges, weights, constraint, X, device, chosen):
         """Solve the problem of the samples of nonzero weight and store the solution."""
         dtype, counted, rule = output_dtype(X), self._counted, self._rule
         item_weights, order, labels = counted.weights, None, None
@@ -673,6 +696,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
             back = coordinates if order is None else order.back(coordinates)
             return back if counted.items is None else counted.fill_with_mean(back)
 
+        options |= chosen
         if order is not None or counted.items is not None:
             options["callbacks"] = callbacks_in_units(options["callbacks"], given_order)
 
@@ -817,3 +841,8 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
             X = self._checked_unseen(X)
             coordinates, _ = self._place(X)
             return as_output(coordinates, X)
+
+
+def _obstacle(rule):
+    """What is not compatible with the stochastic solver."""
+    return f"repulsion={rule.kind!r} of all pairs" if rule.sums_all else None

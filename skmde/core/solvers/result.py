@@ -29,6 +29,7 @@ class Status(Enum):
         "max_iter={max_iter} iterations were done; the residual norm, {residual_norm:.3g} of its "
         "unit, is above tol={tol:g}"
     )
+    ROUNDS = "all {max_iter} rounds were done"
     STOPPED = "a callback returned True"
     SETTLED = "the last iterations hardly decreased the average distortion"
     NO_DESCENT = "no step along the search direction decreases the average distortion"
@@ -57,7 +58,8 @@ class History:
     residual_norm : list of float
         Frobenius norm of the projected gradient.
     step_size : list of float
-        Step length that led to the iterate; 0 for the starting point.
+        Step length that led to the iterate; 0 for the starting point. For rounds of the stochastic
+        solver, the Frobenius norm of the round's move.
     seconds : list of float
         Seconds since the solve began.
     snapshots : list of tuple of (int, ndarray of shape (n, m))
