@@ -18,6 +18,7 @@ import torch
 
 from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
+from skmde._utils.ranks.together import agreed_seed, check_same, together
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
 from skmde._utils.validation import check_magnitude
@@ -392,7 +393,10 @@ class MDE(ProblemValues):
         _check_numbers(tol, max_iter, memory_size, snapshot_every)
         callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
         repulsion = self._repulsion
-        with cpu_by_default():
+        settings = {"tol": tol, "max_iter": max_iter, "memory_size": memory_size}
+        settings |= {"random_state": random_state, "the starting point X": X}
+        with together(lambda: self._held_by_ranks() | settings) as ranks, cpu_by_default():
+            random_state = agreed_seed(random_state)
             lbfgs = LBFGS(
                 tol,
                 max_iter,
@@ -414,9 +418,27 @@ class MDE(ProblemValues):
             )
             if max_iter:
                 self._warn_if_collapsed(start, result)
+            if ranks is not None:
+                check_same(ranks, {"the embedding": result.X})
         self.result = result
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X
+
+    def _held_by_ranks(self) -> dict[str, Any]:
+        """What all ranks of a group must hold."""
+        edges = self._edges
+        listed = (edges.i, edges.j, edges.order) if isinstance(edges, EdgeList) else ()
+        return {
+            "edges": listed,
+            "weights": edges.weights if listed else edges.given_weights,  # type: ignore[union-attr]
+            "deviations": edges.deviations,
+            "distortion": [segment.function for segment in edges.segments],
+            "n_items": self.n_items,
+            "n_components": self.n_components,
+            "constraint": self.constraint,
+            "repulsion": self._repulsion,
+            "device": self.device,
+        }
 
     def _with_warm_start(self, repulsion: AllPairsRepulsion, lbfgs: LBFGS) -> Solver:
         """The solver for repulsion of all pairs; its longest steps suit penalties, not losses."""

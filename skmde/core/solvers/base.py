@@ -22,6 +22,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.reductions import dot
+from skmde._utils.ranks.together import all_called
 from skmde._utils.warn import warn
 from skmde.constraints import Constraint
 from skmde.core.objectives.base import Objective
@@ -126,7 +127,7 @@ def solve(
     """
     solver.check(objective)
     with progress_bar(verbose, solver.max_iter) as bar:
-        result = solver.minimize(objective, constraint, start, [*callbacks, *bar])
+        result = solver.minimize(objective, constraint, start, all_called([*callbacks, *bar]))
     if _grows_without_end(objective, constraint, start, result):
         status = Status.UNBOUNDED
         result = replace(result, status=status, reason=status.sentence())

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from skmde._utils.ranks.together import agreed_seed
 from skmde._utils.sklearn_compat import check_array, validate_data
 from skmde._utils.validation import as_host_array, check_magnitude, check_not_masked
 from skmde.estimators.base.atomic import AtomicFitMixin
@@ -46,7 +47,8 @@ class InputMixin(NestedParametersMixin, AtomicFitMixin):
     def _random_state(self):
         """A RandomState; never numpy's global one."""
         if self.random_state is None:
-            return np.random.RandomState()  # seeded by the operating system
+            # None seeds by the operating system.
+            return np.random.RandomState(agreed_seed(None))
         return check_random_state(self.random_state)
 
     def _checked_input(self, X):
