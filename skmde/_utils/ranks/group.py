@@ -2,18 +2,17 @@
 
 A rank is one process of the group. All messages go directly from rank to rank, and what they bring
 is added in a fixed order. So every rank has the same bits, and they depend on the number of ranks
-alone. A sum of arrays is exchanged whole between two ranks. Between more ranks, each adds
-up a share of the entries and sends it to the others: then a rank sends about twice the array, and
-not the array times the number of other ranks. Sums are added by halves, as ``numba_edges.collect``
-adds those of pieces: two, four or eight ranks get the bits of one process.
+alone. Sums are added by halves, as ``numba_edges.collect`` adds those of pieces: two, four or eight
+ranks get the bits of one process.
 
-This module imports ``torch.distributed`` only if the program has done so.
+Two ranks exchange the arrays of a sum whole. Of more ranks, each adds up a share of the entries and
+sends it to the others. So a rank sends about twice the array, and not the array times the number of
+other ranks.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -22,14 +21,6 @@ import numpy as np
 import torch
 
 _WHOLE = 2  # up to this number of ranks, arrays are exchanged whole
-
-
-def group() -> Ranks | None:
-    """The ranks of the initialised default group; None if there is no other rank."""
-    dist: Any = sys.modules.get("torch.distributed")
-    if dist is None or not dist.is_available() or not dist.is_initialized():
-        return None
-    return Ranks(dist) if dist.get_world_size() > 1 else None
 
 
 class Ranks:

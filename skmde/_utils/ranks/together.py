@@ -9,17 +9,18 @@ from __future__ import annotations
 import contextlib
 import inspect
 import platform
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-import torch
 
 import skmde
-from skmde._utils.ranks.fingerprint import fingerprint
-from skmde._utils.ranks.group import Ranks, group
+
+if TYPE_CHECKING:
+    from skmde._utils.ranks.group import Ranks
 
 __all__ = ["agreed_seed", "all_called", "by_all_ranks", "current_ranks", "together"]
 
@@ -35,7 +36,20 @@ _current: ContextVar[Any] = ContextVar("skmde_ranks", default=None)
 def current_ranks() -> Ranks | None:
     """The ranks that work together now; None outside of a fit, and without a group."""
     found = _current.get()
-    return found if isinstance(found, Ranks) else None
+    return None if found is _ALONE else found
+
+
+def group() -> Ranks | None:
+    """The ranks of the initialised default group; None if there is no other rank."""
+    # A group exists only if the program has imported torch.distributed.
+    dist: Any = sys.modules.get("torch.distributed")
+    if dist is None or not dist.is_available() or not dist.is_initialized():
+        return None
+    if dist.get_world_size() == 1:
+        return None
+    from skmde._utils.ranks.group import Ranks
+
+    return Ranks(dist)
 
 
 @contextlib.contextmanager
@@ -86,6 +100,9 @@ def by_all_ranks(fit: Method) -> Method:
 
 def check_same(ranks: Ranks, held: Mapping[str, Any]) -> None:
     """Raise the same ValueError on all ranks if they hold different things."""
+    # Imported here because few processes are ranks.
+    from skmde._utils.ranks.fingerprint import fingerprint
+
     mine = {name: fingerprint(_compared(name, x)) for name, x in held.items() if name not in _OWN}
     everyones = ranks.told(mine)
     names = sorted({name for prints in everyones for name in prints}, key=list(everyones[0]).index)
@@ -144,4 +161,5 @@ def _compared(name: str, value: Any) -> Any:
 
 
 def _versions() -> list[str]:
-    return [skmde.__version__, torch.__version__, np.__version__, platform.python_version()]
+    libraries = [skmde, np, sys.modules["torch"]]
+    return [*(library.__version__ for library in libraries), platform.python_version()]

@@ -69,7 +69,10 @@ class CompiledBackend(Backend):
             deviations = run.weights if run.deviations is None else run.deviations
             pairs = (x.numpy() for x in (run.i, run.j, run.weights, deviations))
             arguments.append((*_kernel_of(run.function, dtype), *pairs))
-        pieces = Pieces(edge_pieces([len(run.i) for run in runs], length), ranks)
+        counts = [len(run.i) for run in runs]
+        pieces = Pieces(
+            edge_pieces(counts, length), ranks if sum(counts) > _EDGES_PER_PIECE else None
+        )
         parts = torch.zeros((len(pieces.own), length), dtype=dtype).numpy()
 
         def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
@@ -328,15 +331,17 @@ def edge_pieces(counts: Sequence[int], length: int) -> list[tuple[int, int, int]
     Returns
     -------
     pieces : list of tuple (run, start, stop)
-        Index of the run, and its edges ``start:stop``.
+        Index of the run, and its edges ``start:stop``. The first half of the pieces has about half
+        of each run, so that two ranks take equally long.
     """
     most = min(max(_PARTS // length, _MIN_PIECES), _MAX_PIECES)
     size = max(_EDGES_PER_PIECE, -(-sum(counts) // most))
-    return [
+    pieces = [
         (run, start, stop)
         for run, count in enumerate(counts)
         for start, stop in even_pieces(0, count, -(-count // size))
     ]
+    return sorted(pieces, key=lambda piece: (piece[1] + piece[2]) / counts[piece[0]])
 
 
 def row_pieces(n_items: int) -> list[tuple[int, int]]:
