@@ -2,7 +2,7 @@
 
     python benchmarks/monograph.py constraints
     python benchmarks/monograph.py images --data mnist70k.npz --plot FOLDER
-    python benchmarks/monograph.py counties --data counties3220.npz --plot FOLDER
+    python benchmarks/monograph.py counties --data counties3220.npz --plot FOLDER --shapes FILE
     python benchmarks/monograph.py cells --data 10x_pbmc68k_reduced.h5ad --plot FOLDER
 
 Sections are those of Agrawal, Ali and Boyd, *Minimum-Distortion Embedding* (2021). Its programs ran
@@ -14,7 +14,8 @@ the rest.
 - images (chapter 8): MNIST. A quadratic problem in two and three components, with the pairs of
   largest distortion; standardized problems with more and fewer dissimilar pairs, and with larger
   and smaller weights for them; centred ones with two attractions; and one in space.
-- counties (chapter 10): 34 features of US counties, coloured by the election of 2016.
+- counties (chapter 10): 34 features of US counties, coloured by the election of 2016. The country
+  is drawn, too, with the file counties-albers-10m.json of the npm package us-atlas as --shapes.
 - cells (chapter 12): blood cells in space. The monograph's file is not public under a stable name;
   the 700 cells that the package scanpy ships stand in for it. Reading them needs h5py.
 """
@@ -28,6 +29,7 @@ from typing import Any
 
 import _common as common
 import numpy as np
+from _county_map import county_maps, county_shapes
 from _monograph import N_NEIGHBORS, Graph, compare, page, save, solve
 
 RATIOS = (0.1, 0.25, 0.5, 2.0, 4.0)  # five more numbers of dissimilar pairs, and five weights
@@ -60,6 +62,7 @@ def arguments() -> Any:
     p.add_argument("study", choices=["constraints", "images", "counties", "cells"])
     p.add_argument("--data", type=Path, metavar="FILE", help="the data of the study; see above")
     p.add_argument("--plot", type=Path, metavar="FOLDER", help="also draw the pictures")
+    p.add_argument("--shapes", type=Path, metavar="FILE", help="outlines of counties, TopoJSON")
     p.add_argument("--seed", type=int, default=0, help="draws graphs and dissimilar pairs")
     p.add_argument("--items", type=int, default=100_000, help="items of the study of constraints")
     p.add_argument("--subset", type=int, metavar="N", help="only the first N images")
@@ -224,6 +227,7 @@ def counties(args: Any) -> dict[str, Any]:
 
     with np.load(args.data, allow_pickle=False) as data:
         X, share, names = data["X"].copy(), data["democratic_share"], data["name"]
+        fips = data["fips"]
         column = {str(name): k for k, name in enumerate(data["columns"])}
     for name in ("Men", "Women", "Employed"):
         X[:, column[name]] /= X[:, column["TotalPop"]]
@@ -250,6 +254,8 @@ def counties(args: Any) -> dict[str, Any]:
         options: dict[str, Any] = {"cmap": "RdBu", "columns": 2, "marker_size": 5}
         page(args.plot / "counties.png", list(maps.items()), share, **options)
         draw_counties(args.plot, Y, share, names)
+        if args.shapes:
+            draw_country(args.plot, county_shapes(args.shapes), fips, Y, share)
     most = len(X) * N_NEIGHBORS
     print(f"{N_NEIGHBORS} neighbours of {len(X)} counties are at most {most} pairs, so")
     print("the monograph's graph of 75,250 pairs has more neighbours than it says\n")
@@ -279,6 +285,20 @@ def draw_counties(folder: Path, Y: np.ndarray, share: np.ndarray, names: np.ndar
         ax.set(xlim=(x - reach, x + reach), ylim=(y - reach, y + reach))
         ax.set_title(f"around {names[best]}")
     save(figure, folder / "counties_close.png")
+
+
+def draw_country(
+    folder: Path, shapes: Any, fips: np.ndarray, Y: np.ndarray, share: np.ndarray
+) -> None:
+    """The country, coloured by both coordinates of the embedding and by the vote."""
+    panels = [
+        ("first coordinate of the embedding", Y[:, 0], "viridis", None),
+        ("second coordinate of the embedding", Y[:, 1], "viridis", None),
+        ("share of votes for the Democratic candidate in 2016", share, "RdBu", (0.0, 1.0)),
+    ]
+    save(county_maps(shapes, fips, panels), folder / "counties_country.png")
+    left = np.count_nonzero(~np.isin(fips, list(shapes)))
+    print(f"{left} of {len(fips)} counties have no outline in the file of shapes")
 
 
 def cells(args: Any) -> dict[str, Any]:

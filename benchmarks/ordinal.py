@@ -9,8 +9,13 @@ Five parts, which ``--parts`` chooses from:
 - *matrices*: 40 matrices of 10 to 30 items without a Euclidean embedding, with one start and with
   ten. Stress of both programs by one judge.
 - *missing*: a tenth of the pairs of digits and of the matrices is left out, which scikit-learn
-  cannot do. Spearman's correlation of distances and embedding distances over these pairs, divided
-  by that of the fit to all pairs.
+  cannot do, with several draws. Spearman's correlation of distances and embedding distances over
+  these pairs, divided by that of the fit to all pairs; by family and, for the ten path matrices of
+  15 items or more, one by one. Three maps: of the known pairs, of the matrix that
+  `complete_distances` completes, and of the known pairs from the fit to all pairs as a start, which
+  no user has. Also the stress over the known pairs, relative to that of the first map, and the
+  stress over all pairs, relative to that of the fit to all pairs. And what the best of many starts
+  adds for the first draw.
 - *starts*: the least of 10 starts beside that of 100, on the matrices, under the squared loss and
   for ordinal data. Plain random starts, which are given as arrays, so that they are solved from and
   nothing else is done, beside ours.
@@ -37,16 +42,21 @@ KINDS: dict[str, dict[str, Any]] = {"squared": {"loss": "squared"}, "ordinal": {
 FAMILIES = ("uniform", "paths", "noisy", "correlation")
 FIGURES = ("seconds", "cpu_seconds", "iterations", "stress")
 WITHIN = 1.001  # ratio of a stress to the best one
+MISSING = 0.1  # share of the pairs that are left out
+STARTS_OF = {"squared": 4, "ordinal": 1}  # an ordinal start is searched from anyway
 
 
 def arguments() -> Any:
     p = common.parser(__doc__.splitlines()[0], peers=False, name="ordinal")
     p.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    p.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="of starts")
+    p.add_argument(
+        "--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="of starts and missing pairs"
+    )
     p.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each program")
     p.add_argument("--n-rows", type=int, default=500, help="rows of digits")
     p.add_argument("--n-matrices", type=int, default=40, help="small matrices")
     p.add_argument("--n-starts", type=int, default=100, help="starts of the best known value")
+    p.add_argument("--draws", type=int, default=5, help="of missing pairs, for each matrix")
     p.add_argument("--plain", type=int, default=10, help="plain random starts, for comparison")
     return p.parse_args()
 
@@ -167,33 +177,116 @@ def part_matrices(args: Any) -> dict[str, Any]:
     return {"rows": rows, "stress": stress}
 
 
-def part_missing(args: Any) -> dict[str, Any]:
+def stress_of(monotone: bool, D: np.ndarray, embedding: np.ndarray, some: Any) -> float:
+    """Stress-1 over some pairs, with disparities by scikit-learn or with the best scale."""
+    from scipy.spatial.distance import pdist, squareform
+    from sklearn.isotonic import IsotonicRegression
+
+    delta, d = squareform(D, checks=False)[some], pdist(embedding)[some]
+    if monotone:
+        targets = IsotonicRegression().fit_transform(delta, d)
+    else:
+        targets = (delta @ d) / (delta @ delta) * delta
+    return float(np.sqrt(((d - targets) ** 2).sum() / (d**2).sum()))
+
+
+def held_out(D: np.ndarray, draw: int, whole: np.ndarray, kind: str) -> dict[str, float]:
+    """Figures of maps of a matrix that lacks a tenth of its pairs; `whole` is a map of all."""
     from scipy.spatial.distance import pdist, squareform
     from scipy.stats import spearmanr
 
-    def recovered(D: np.ndarray, **params: Any) -> tuple[float, float]:
-        n = len(D)
-        held = np.random.default_rng(0).random(n * (n - 1) // 2) < 0.1
-        partial = D.copy()
-        partial[squareform(held)] = np.inf
-        delta = squareform(D, checks=False)[held]
-        found = []
-        for matrix in (D, partial):
-            d = pdist(ours(matrix, monotone=True, **params).embedding_)[held]
-            found.append(float(spearmanr(delta, d).statistic))
-        return found[0], found[1]
+    from skmde import complete_distances
 
-    whole, part = recovered(digits(args.n_rows))
-    rows = {"digits": {"spearman_of_full_fit": whole, "spearman_held_out": part}}
-    for k, (family, D) in enumerate(small_matrices(args.n_matrices)):
-        if k % 4 == 1 and len(D) >= 15:  # paths, which two dimensions hold well
-            whole, part = recovered(D, n_init=10)
-            rows[f"{family} {k}"] = {"spearman_of_full_fit": whole, "spearman_held_out": part}
-    for row in rows.values():
-        row["ratio"] = row["spearman_held_out"] / row["spearman_of_full_fit"]
-    header = list(rows["digits"])
-    common.show([[name, *row.values()] for name, row in rows.items()], ["data", *header])
-    return rows
+    params = {"n_init": STARTS_OF[kind], **KINDS[kind]}
+    monotone = kind == "ordinal"
+    held = np.random.default_rng(draw).random(len(D) * (len(D) - 1) // 2) < MISSING
+    partial_matrix = D.copy()
+    partial_matrix[squareform(held)] = np.inf
+    completed = complete_distances(partial_matrix, monotone=monotone, random_state=0)
+    maps = {
+        "known": ours(partial_matrix, **params).embedding_,
+        "completed": ours(completed, **params).embedding_,
+        "from_full_fit": ours(partial_matrix, **{**params, "n_init": 1}, init=whole).embedding_,
+    }
+    delta = squareform(D, checks=False)[held]
+
+    def order(d: np.ndarray) -> float:
+        return float(spearmanr(delta, d[held]).statistic)
+
+    row = {"pairs": int(held.sum()), "spearman_of_full_fit": order(pdist(whole))}
+    row["estimates"] = order(squareform(completed, checks=False)) / row["spearman_of_full_fit"]
+    least = stress_of(monotone, D, maps["known"], ~held)
+    row["known_stress of full fit"] = stress_of(monotone, D, whole, ~held) / least
+    everything = np.ones_like(held)
+    of_all = stress_of(monotone, D, whole, everything)
+    for name, embedding in maps.items():
+        row[name] = order(pdist(embedding)) / row["spearman_of_full_fit"]
+        row[f"known_stress {name}"] = stress_of(monotone, D, embedding, ~held) / least
+        row[f"all_stress {name}"] = stress_of(monotone, D, embedding, everything) / of_all
+    return row
+
+
+def summary(rows: list[dict[str, float]]) -> dict[str, float]:
+    """Means over draws, and the spread of the ratios of Spearman's correlations."""
+    found = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    for name in ("known", "completed", "from_full_fit"):
+        ratios = [row[name] for row in rows]
+        found[f"sd {name}"], found[f"least {name}"] = float(np.std(ratios)), min(ratios)
+        full = sum(row["spearman_of_full_fit"] for row in rows)
+        weighted = sum(row[name] * row["spearman_of_full_fit"] for row in rows)
+        found[f"of means, {name}"] = float(weighted / full)
+    return {"cases": len(rows), **found}
+
+
+def part_missing(args: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"draws": args.draws, "starts": STARTS_OF}
+    matrices = [
+        (f"{family} {k}", family, D)
+        for k, (family, D) in enumerate(small_matrices(args.n_matrices))
+        if len(D) >= 15 or family != "paths"
+    ]
+    for kind in args.kinds:
+        params = {"n_init": STARTS_OF[kind], **KINDS[kind]}
+        groups: dict[str, list[Any]] = {}
+        for name, family, D in [("digits", "digits", digits(args.n_rows)), *matrices]:
+            draws = args.draws if family == "paths" else min(args.draws, 2)
+            whole = ours(D, **params).embedding_
+            rows = [held_out(D, draw, whole, kind) for draw in range(draws)]
+            groups[family] = groups.get(family, []) + rows
+            if family == "paths":
+                groups[name] = rows
+        found[kind] = {name: summary(rows) for name, rows in groups.items()}
+        shown = ["spearman_of_full_fit", "known", "sd known", "completed", "sd completed"]
+        shown += ["of means, known", "of means, completed", "estimates"]
+        shown += ["from_full_fit", "known_stress completed", "known_stress of full fit"]
+        shown += ["all_stress known", "all_stress completed"]
+        table = [[name, *(row[s] for s in shown)] for name, row in found[kind].items()]
+        common.show(table, [kind, *shown])
+    found["many_starts"] = many_starts(args, [D for _, family, D in matrices if family == "paths"])
+    return found
+
+
+def many_starts(args: Any, matrices: list[np.ndarray]) -> dict[str, float]:
+    """Whether the best of many starts tells more of the missing pairs of path matrices."""
+    from scipy.spatial.distance import pdist, squareform
+    from scipy.stats import spearmanr
+
+    gains, stress = [], []
+    for D in matrices:
+        held = np.random.default_rng(0).random(len(D) * (len(D) - 1) // 2) < MISSING
+        partial_matrix = D.copy()
+        partial_matrix[squareform(held)] = np.inf
+        delta, order, reached = squareform(D, checks=False)[held], [], []
+        for starts in (STARTS_OF["ordinal"], args.n_starts):
+            fit = ours(partial_matrix, monotone=True, n_init=starts)
+            order.append(spearmanr(delta, pdist(fit.embedding_)[held]).statistic)
+            reached.append(fit.stress_)
+        gains.append(order[1] - order[0])
+        stress.append(reached[1] / reached[0])
+    row = {"starts": args.n_starts, "gain": float(np.mean(gains)), "most": float(max(gains))}
+    row["stress_ratio"] = float(np.mean(stress))
+    common.show([list(row.values())], list(row))
+    return row
 
 
 def part_starts(args: Any) -> dict[str, Any]:

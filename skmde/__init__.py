@@ -14,6 +14,7 @@ __version__ = "0.1.0.dev0"
 # editors, which do not run __getattr__. tests/test_package.py checks that the two agree.
 _EXPORTS = {
     "skmde.functions.base": ("Loss", "Penalty"),
+    "skmde.estimators._complete_distances": ("complete_distances",),
     "skmde.estimators._mde_function": ("mde",),
     "skmde._utils.show_versions": ("show_versions",),
     "skmde.constraints": (
@@ -30,6 +31,7 @@ _EXPORTS = {
     "skmde.core.objectives.terms": ("DistortionTerm",),
     "skmde.core.problem": ("MDE",),
     "skmde.core.solvers.result": ("SolveResult",),
+    "skmde.core.streamed_problem": ("StreamedMDE",),
     "skmde.estimators": (
         "AnchoredClassifier",
         "AnchoredMDE",
@@ -109,6 +111,7 @@ if TYPE_CHECKING:
     from skmde.core.objectives.terms import DistortionTerm as DistortionTerm
     from skmde.core.problem import MDE as MDE
     from skmde.core.solvers.result import SolveResult as SolveResult
+    from skmde.core.streamed_problem import StreamedMDE as StreamedMDE
     from skmde.estimators import (
         AnchoredClassifier as AnchoredClassifier,
         AnchoredMDE as AnchoredMDE,
@@ -116,6 +119,7 @@ if TYPE_CHECKING:
         PreserveNeighbors as PreserveNeighbors,
         QuadraticMDE as QuadraticMDE,
     )
+    from skmde.estimators._complete_distances import complete_distances as complete_distances
     from skmde.estimators._mde_function import mde as mde
     from skmde.exceptions import ConvergenceWarning as ConvergenceWarning
     from skmde.functions.base import Loss as Loss, Penalty as Penalty

@@ -89,6 +89,7 @@ def cases():
         "normalized repulsion": neighbors(repulsion="normalized"),
         "anchored": anchored,
         "distances": lambda: PreserveDistances(**few, n_init=2).fit_transform(X[:200]),
+        "batches": neighbors(repulsion="sampled", solver="stochastic"),
         "path lengths": paths(False),
         "sampled path lengths": paths(False, max_pairs=5000),
         "weighted path lengths": paths(True),
@@ -123,6 +124,9 @@ def disagreements(rank):
         "parameters": message_of(lambda: PreserveNeighbors(5 if rank else 2, **few).fit(X)),
         "function": message_of(
             lambda: PreserveNeighbors(attractive_penalty=penalties.Huber(1.0 + rank)).fit(X)
+        ),
+        "checkpoint": message_of(
+            lambda: PreserveNeighbors(**few, checkpoint="no file of this name").fit(X)
         ),
         "weights": message_of(
             lambda: MDE(50, 2, edges, "quadratic", weights=weights).embed(max_iter=2)

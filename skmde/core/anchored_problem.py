@@ -35,6 +35,8 @@ from skmde.constraints import Anchored, Centered, Constraint
 from skmde.constraints.rows import project_rows
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.anchored_rows import AnchoredRows
+from skmde.core.checkpoints.checkpoint import Checkpoint
+from skmde.core.checkpoints.fingerprint import Facts, described
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import EdgeTerm
@@ -279,6 +281,7 @@ class AnchoredProblem:
         *,
         callbacks: Sequence[Callback] = (),
         verbose: int = 0,
+        checkpoint: Checkpoint | None = None,
         **settings: Any,
     ) -> AnchoredSolution:
         """Solve exactly if the problem is quadratic, otherwise by projected L-BFGS.
@@ -294,6 +297,8 @@ class AnchoredProblem:
             They receive iterates in the units of the anchors' values.
         verbose : int
             1 shows a progress bar.
+        checkpoint : Checkpoint, optional
+            Keeps the states of the solves.
         **settings : dict
             Settings of :class:`~skmde.core.solvers.lbfgs.LBFGS`.
         """
@@ -317,7 +322,9 @@ class AnchoredProblem:
                 pull = 2 * threshold
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)  # only a start
-                    X, *_ = self._run(variables, smoothed, X, dtype, smooth, pull)
+                    X, *_ = self._run(
+                        variables, smoothed, X, dtype, smooth, pull, checkpoint=checkpoint
+                    )
         X, result, history, snapshots = self._run(
             variables,
             self.functions,
@@ -326,6 +333,7 @@ class AnchoredProblem:
             LBFGS(**settings),
             callbacks=callbacks,
             verbose=verbose,
+            checkpoint=checkpoint,
         )
         value, gradient = self._evaluate(X)
         found = X, value, gradient, result.n_iter, history
@@ -341,6 +349,7 @@ class AnchoredProblem:
         pull: float = 1.0,
         callbacks: Sequence[Callback] = (),
         verbose: int = 0,
+        checkpoint: Checkpoint | None = None,
     ) -> tuple[np.ndarray, SolveResult, dict[str, np.ndarray], list[tuple[int, np.ndarray]]]:
         """Coordinates of all items, result, history and snapshots of one L-BFGS solve."""
         frame, factor = variables.frame, variables.factor
@@ -410,6 +419,8 @@ class AnchoredProblem:
             Z,
             callbacks=callbacks_in_units(callbacks, seen, values, norms),
             verbose=verbose,
+            checkpoint=checkpoint,
+            facts=None if checkpoint is None else self._facts(functions),
         )
         history = result.history.as_arrays()
         history["value"] *= values
@@ -419,6 +430,25 @@ class AnchoredProblem:
             for number, Z in result.history.snapshots
         ]
         return outside(result.X), result, history, snapshots
+
+    def _facts(self, functions: Functions) -> Facts:
+        """What tells this problem from others in a checkpoint."""
+        own = {
+            "n_items": self.n_items,
+            "device": self._device,
+            "edges": self.edges,
+            "weights": self.weights,
+            "deviations": self.deviations,
+            "distortion": functions,
+            "anchors": self.anchors,
+            "values of the anchors": self.values,
+            "anchor_weight": self._anchor_weight,
+            "repulsion": self._repulsion,
+            "repulsive_weight": self._repulsive_weight,
+            "item_weights": self._item_weights,
+            "constraint": self._rows,
+        }
+        return {name: described(value) for name, value in own.items()}
 
     def _scale(self, average: Total) -> Scale:
         """Unit of the average distortion; pulls do not count."""

@@ -8,7 +8,6 @@ Distances, and original distances (*deviations*), are in the units of the embedd
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -18,7 +17,7 @@ import torch
 
 from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
-from skmde._utils.ranks.together import agreed_seed, check_same, together
+from skmde._utils.ranks.together import agreed_seed, check_result, together
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
 from skmde._utils.validation import check_magnitude
@@ -27,6 +26,9 @@ from skmde._views.facts import as_html, counted
 from skmde._views.thumbnail import thumbnail
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
+from skmde.core.batches.stored import StoredBatches
+from skmde.core.checkpoints.checkpoint import Checkpoint, PathLike, opened
+from skmde.core.checkpoints.problem_facts import problem_facts
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
@@ -49,10 +51,18 @@ from skmde.core.precision import (
     resolves_units,
 )
 from skmde.core.problem_values import ProblemValues
+from skmde.core.rounds import (
+    check_positive_integer,
+    check_solve_numbers,
+    check_solver,
+    generator_of_batches,
+    sizes,
+)
 from skmde.core.solvers.base import Solver, solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState, facts_of
 from skmde.core.solvers.scale import Scale
+from skmde.core.solvers.stochastic import Stochastic
 from skmde.core.starting_point import Starts, checked_projection
 from skmde.core.tight_groups import find_tight_groups
 from skmde.core.typical_scale import typical_scale
@@ -182,9 +192,8 @@ class MDE(ProblemValues):
         device: str | torch.device | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        for name, number in (("n_items", n_items), ("n_components", n_components)):
-            if not _is_integer(number) or number < 1:
-                raise ValueError(f"{name} must be a positive integer; got {number!r}.")
+        check_positive_integer("n_items", n_items)
+        check_positive_integer("n_components", n_components)
         self.n_items = int(n_items)
         self.n_components = int(n_components)
         self.device = resolve_device(device)
@@ -331,6 +340,10 @@ class MDE(ProblemValues):
         callbacks: Callable[[SolverState], Any] | Sequence[Callable[[SolverState], Any]] = (),
         snapshot_every: int | None = None,
         verbose: int = 0,
+        checkpoint: PathLike | Checkpoint | None = None,
+        solver: str = "lbfgs",
+        batch_size: int | None = None,
+        n_rounds: int | None = None,
     ) -> torch.Tensor:
         r"""Solve the problem by projected L-BFGS (monograph, section 6.1).
 
@@ -369,6 +382,23 @@ class MDE(ProblemValues):
             Keep a copy of every `snapshot_every`-th iterate in ``result.history.snapshots``.
         verbose : int, default=0
             1 shows a progress bar.
+        checkpoint : str or path-like, default=None
+            A file to which the state of the solver is written every few seconds. If it exists, the
+            solve goes on from there, and ends with the same bits as one that was not interrupted.
+            `max_iter` may then be larger, and `tol` smaller; all else must be the same, but for
+            `callbacks`, `verbose` and the number of threads. Without a seed, that of the file is
+            used. Callbacks see the iterate of the file once more. The file stays at the end.
+        solver : {"lbfgs", "stochastic"}, default="lbfgs"
+            "stochastic" divides the pairs into random batches and takes one batch after the other
+            (monograph, section 6.2): see :doc:`/large`. Not for repulsion of all pairs. It ends
+            after `n_rounds` rounds, of at most 5 iterations of L-BFGS (20 in the first round).
+            An iteration in ``result``, for callbacks and for snapshots is then a round. The values
+            in ``result.history`` are averages over the pairs of the next round; the last one is
+            that over all pairs.
+        batch_size : int, default=None
+            Largest number of pairs in a batch; None means a tenth of all pairs.
+        n_rounds : int, default=None
+            Number of batches that are taken; None means 100.
 
         Returns
         -------
@@ -379,7 +409,10 @@ class MDE(ProblemValues):
         ------
         ValueError
             If the starting point has the wrong shape or is not finite, if a parameter is invalid,
-            or if the average distortion of the starting point is NaN.
+            or if the average distortion of the starting point is NaN. If `checkpoint` is a file of
+            another problem or version, or no checkpoint.
+        OSError
+            If the checkpoint cannot be written, or if another solve is writing it.
 
         Warns
         -----
@@ -390,13 +423,23 @@ class MDE(ProblemValues):
             average distortion still decreased, by more than 0.1% in the last tenth of the
             iterations; more iterations are then likely to gain more than 1%.
         """
-        _check_numbers(tol, max_iter, memory_size, snapshot_every)
+        check_solve_numbers(tol, max_iter, memory_size, snapshot_every)
+        is_stochastic = check_solver(solver, batch_size, n_rounds)
         callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
         repulsion = self._repulsion
-        settings = {"tol": tol, "max_iter": max_iter, "memory_size": memory_size}
+        limits = {"max_iter": max_iter, "tol": tol}
+        settings = {**limits, "memory_size": memory_size, "solver": solver}
+        settings |= {"batch_size": batch_size, "n_rounds": n_rounds, "checkpoint": checkpoint}
         settings |= {"random_state": random_state, "the starting point X": X}
-        with together(lambda: self._held_by_ranks() | settings) as ranks, cpu_by_default():
+        with (
+            together(lambda: self._held_by_ranks() | settings),
+            cpu_by_default(),
+            opened(checkpoint, **limits) as checkpoint,
+        ):
             random_state = agreed_seed(random_state)
+            kept = {} if checkpoint is None else self._kept_in(checkpoint)
+            if random_state is None and checkpoint is not None:
+                random_state = checkpoint.seed()
             lbfgs = LBFGS(
                 tol,
                 max_iter,
@@ -405,21 +448,26 @@ class MDE(ProblemValues):
                 scale=self._scale(),
                 groups=self._groups,
             )
-            start = self._starting_point(X, random_state, lbfgs)
+            start = self._starting_point(X, random_state, lbfgs, kept)
             if self._groups is not None and max_iter:
                 start = checked_projection(self.constraint, self._groups.contracted(start))
+            chosen: Solver = lbfgs
+            if is_stochastic:
+                chosen = self._in_rounds(lbfgs, start.dtype, batch_size, n_rounds, random_state)
+            elif repulsion is not None:
+                chosen = self._with_warm_start(repulsion, lbfgs)
             result = solve(
-                lbfgs if repulsion is None else self._with_warm_start(repulsion, lbfgs),
+                chosen,
                 self._objective(start.dtype),
                 self.constraint,
                 start,
                 callbacks=callbacks,
                 verbose=verbose,
+                **kept,
             )
             if max_iter:
                 self._warn_if_collapsed(start, result)
-            if ranks is not None:
-                check_same(ranks, {"the embedding": result.X})
+            check_result(result.X)
         self.result = result
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X
@@ -445,6 +493,32 @@ class MDE(ProblemValues):
         if self._edges.deviations is not None:
             return lbfgs
         return repulsion.solver(lbfgs, self.constraint)
+
+    def _in_rounds(
+        self,
+        lbfgs: LBFGS,
+        dtype: torch.dtype,
+        batch_size: int | None,
+        n_rounds: int | None,
+        random_state: Any,
+    ) -> Solver:
+        """The stochastic solver, with batches of the stored pairs."""
+        if self._repulsion is not None:
+            raise ValueError(
+                f"repulsion={self._repulsion.kind!r} is not compatible with solver='stochastic': "
+                "the repulsion of all pairs is no list of pairs that could be divided into "
+                "batches. Use solver='lbfgs', or repulsive pairs of negative weight."
+            )
+        size, count = sizes(len(self._edges), batch_size, n_rounds)
+        generator = generator_of_batches(random_state)
+
+        return Stochastic(
+            lbfgs,
+            StoredBatches(self._edges, size, generator),
+            lambda edges: self._pair_term(edges, dtype, self._backend),
+            count if lbfgs.max_iter else 0,
+            generator=generator,
+        )
 
     def _scale(self) -> Scale:
         tight = math.inf if self._groups is None else self._groups.tight
@@ -514,29 +588,22 @@ class MDE(ProblemValues):
         energy, _ = objective.repulsion.energy(embedding)
         return objective.repulsion.slope(energy) * len(self._edges)
 
-    def _starting_point(self, X: Any, random_state: Any, solver: LBFGS) -> torch.Tensor:
+    def _kept_in(self, checkpoint: Checkpoint) -> dict[str, Any]:
+        """The checkpoint, and what tells this problem from others in it, for `solve`."""
+        facts = problem_facts(self.n_items, self._edges, self.constraint, self._repulsion)
+        return {"checkpoint": checkpoint, "facts": facts}
+
+    def _starting_point(
+        self, X: Any, random_state: Any, solver: LBFGS, kept: dict[str, Any]
+    ) -> torch.Tensor:
         starts = Starts(
             self._edges,
             self.constraint,
             (self.n_items, self.n_components),
             self.device,
             self._objective,
+            kept,
         )
         if X is None:
             return starts.random(random_state, solver)
         return starts.given(self._embedding(X, "the starting point X").detach(), solver)
-
-
-def _check_numbers(tol: Any, max_iter: Any, memory_size: Any, snapshot_every: int | None) -> None:
-    if not (isinstance(tol, numbers.Real) and float(tol) >= 0):
-        raise ValueError(f"tol must be a number, at least 0; got {tol!r}.")
-    counts = [("max_iter", max_iter, 0), ("memory_size", memory_size, 1)]
-    if snapshot_every is not None:
-        counts.append(("snapshot_every", snapshot_every, 1))
-    for name, number, least in counts:
-        if not _is_integer(number) or number < least:
-            raise ValueError(f"{name} must be an integer, at least {least}; got {number!r}.")
-
-
-def _is_integer(number: Any) -> bool:
-    return isinstance(number, numbers.Integral) and not isinstance(number, bool)

@@ -65,22 +65,8 @@ class ProblemValues(ABC):
             if self.X is None:
                 raise ValueError("there is no embedding yet: call embed() first, or pass X.")
             return self.X
-        if not isinstance(X, torch.Tensor):
-            check_not_masked(X, name, "give every item coordinates")
-            array = np.asarray(X)
-            if array.dtype.kind not in "fiub":
-                raise ValueError(f"{name} must hold real numbers; got dtype {array.dtype}.")
-            X = torch.tensor(array)
-        if X.is_complex():
-            raise ValueError(f"{name} must hold real numbers; got dtype {X.dtype}.")
         shape = (self.n_items, self.n_components)
-        if tuple(X.shape) != shape:
-            raise ValueError(f"{name} must have shape {shape}; got {tuple(X.shape)}.")
-        dtype = torch.promote_types(X.dtype, self._edges.dtype)
-        X = X.to(device=self.device, dtype=dtype)
-        if not bool(torch.isfinite(X).all()):
-            raise ValueError(f"{name} holds NaN or infinite entries; all must be finite.")
-        return X
+        return as_embedding(X, shape, self._edges.dtype, self.device, name)
 
     @cpu_by_default()
     def differences(self, X: Any = None) -> torch.Tensor:
@@ -286,3 +272,28 @@ class ProblemValues(ABC):
         if self.X is None:
             return None
         return self.constraint.dual(self.X, self.gradient())
+
+
+def as_embedding(
+    X: Any,
+    shape: tuple[int, int],
+    dtype: torch.dtype,
+    device: torch.device,
+    name: str = "X",
+) -> torch.Tensor:
+    """An embedding of the caller, checked; its dtype is at least as precise as the given one."""
+    if not isinstance(X, torch.Tensor):
+        check_not_masked(X, name, "give every item coordinates")
+        array = np.asarray(X)
+        if array.dtype.kind not in "fiub":
+            raise ValueError(f"{name} must hold real numbers; got dtype {array.dtype}.")
+        X = torch.tensor(array)
+    if X.is_complex():
+        raise ValueError(f"{name} must hold real numbers; got dtype {X.dtype}.")
+    if tuple(X.shape) != shape:
+        raise ValueError(f"{name} must have shape {shape}; got {tuple(X.shape)}.")
+    dtype = torch.promote_types(X.dtype, dtype)
+    X = X.to(device=device, dtype=dtype)
+    if not bool(torch.isfinite(X).all()):
+        raise ValueError(f"{name} holds NaN or infinite entries; all must be finite.")
+    return X

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,8 @@ class Starts:
     device : torch.device
     objective : callable
         Returns the objective for a dtype.
+    kept : dict
+        Arguments of `solve` by which a checkpoint keeps the state of a solve for a start.
     """
 
     edges: Edges
@@ -52,6 +54,7 @@ class Starts:
     shape: tuple[int, int]
     device: torch.device
     objective: Callable[[torch.dtype], Objective]
+    kept: dict[str, Any] = field(default_factory=dict)
 
     def given(self, X: torch.Tensor, solver: LBFGS) -> torch.Tensor:
         """The starting point for an embedding of the user, shape (n, m)."""
@@ -118,7 +121,7 @@ class Starts:
         start = self._drawn(generator, dtype, free)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return solve(solver, self.objective(dtype), free, start).X
+            return solve(solver, self.objective(dtype), free, start, **self.kept).X
 
     def _over_fixed(self, start: torch.Tensor) -> torch.Tensor:
         """A start that is laid over the items of given coordinates by a rigid motion."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
@@ -30,6 +31,7 @@ from skmde.estimators.base.typing import (
     LossLike,
     Metric,
     Parameters,
+    Path,
     PenaltyLike,
     RandomState,
 )
@@ -150,6 +152,11 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         and twice that during `fit`. None keeps none.
     verbose : int, default=0
         1 shows a progress bar.
+    checkpoint : str or path-like, default=None
+        A file to which `fit` writes the state of the solver every few seconds. If it exists, `fit`
+        resumes from it, and ends with the same bits as a fit that was not interrupted. The data and
+        the parameters must be the same; but `max_iter` may be larger and `tol` smaller, and
+        `callbacks`, `n_jobs` and `verbose` are free. See :ref:`interrupted`.
 
     Attributes
     ----------
@@ -267,6 +274,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         "callbacks": ["array-like", None],
         "snapshot_every": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
+        "checkpoint": [str, os.PathLike, None],
     }
 
     @suggest_peer_arguments
@@ -297,6 +305,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         callbacks: Callbacks | None = None,
         snapshot_every: int | None = None,
         verbose: int = 0,
+        checkpoint: Path | None = None,
     ) -> None:
         self.n_components = n_components
         self.attractive_penalty = attractive_penalty
@@ -322,6 +331,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         self.callbacks = callbacks
         self.snapshot_every = snapshot_every
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -366,7 +376,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
             If the solver found no finite solution, or if it ended at `max_iter` while the
             average distortion still decreased noticeably.
         """
-        with self._all_or_nothing() as fitted:
+        with self._all_or_nothing(self.checkpoint) as fitted:
             fitted._fit(X, y, anchors, anchor_values)
         if self.n_loose_:
             warn(
@@ -404,6 +414,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         self._check_parameters()
         X = self._checked_input(X)
         self._check_memory(X)
+        self._compare_with_checkpoint(X)
         n = count_rows(X)
         name = f"This {type(self).__name__} estimator"
         anchors, values = known_coordinates(y, anchors, anchor_values, n, self.n_components, name)

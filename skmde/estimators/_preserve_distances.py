@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -22,6 +23,7 @@ from skmde.estimators.base.input import as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.row_constraint import RowConstraintMixin
 from skmde.estimators.base.snapshots import SnapshotsMixin
+from skmde.estimators.base.solver_choice import SOLVER_CONSTRAINTS, SolverChoiceMixin
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -29,6 +31,7 @@ from skmde.estimators.base.typing import (
     LossLike,
     Metric,
     Parameters,
+    Path,
     RandomState,
 )
 from skmde.estimators.judging.problem import SolvedProblem
@@ -59,7 +62,9 @@ _FEWEST_PAIRS = 20  # of a sample, on average, to which a limit of memory may lo
 _MAX_LANDMARKS = 1000  # largest number of training samples that place an unseen one
 
 
-class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin, SnapshotsMixin):
+class PreserveDistances(
+    UnseenByDistancesMixin, RowConstraintMixin, SolverChoiceMixin, GrowingMixin, SnapshotsMixin
+):
     r"""Minimum-distortion embedding that preserves original distances.
 
     Each pair of samples has an original distance :math:`\delta_{ij}`: its distance under a metric,
@@ -131,6 +136,14 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         it does so with the first start, too, in what counts as one iteration; but not if `init` is
         an array, which says where to solve. Without callbacks and progress bars, `n_jobs` joblib
         workers share the starts. The result does not depend on their number.
+    solver : {"auto", "lbfgs", "stochastic"}, default="auto"
+        "lbfgs" takes all pairs in each iteration. "stochastic" takes batches of them in turn; see
+        :doc:`/large`. Its iterations are rounds, of which there are `n_rounds` whatever `max_iter`
+        is. "auto" is "lbfgs" for up to 200 million pairs. Not for `monotone`.
+    batch_size : int, default=None
+        Largest number of pairs in a batch of the stochastic solver; None means a tenth of all.
+    n_rounds : int, default=None
+        Number of rounds of the stochastic solver; None means 100.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-5
@@ -167,6 +180,11 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         and twice that during `fit`. None keeps none.
     verbose : int, default=0
         1 shows progress bars.
+    checkpoint : str or path-like, default=None
+        A file to which `fit` writes the state of the solver every few seconds. If it exists, `fit`
+        resumes from it, and ends with the same bits as a fit that was not interrupted. The data and
+        the parameters must be the same; but `max_iter` may be larger and `tol` smaller, and
+        `callbacks`, `n_jobs` and `verbose` are free. See :ref:`interrupted`.
 
     Attributes
     ----------
@@ -225,6 +243,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
     See Also
     --------
     PreserveNeighbors : Keeps neighbours rather than distances.
+    complete_distances : Estimates missing distances before a fit.
     skmde.MDE : The problem itself, for user-defined pairs and functions.
 
     Notes
@@ -284,6 +303,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         "constraint": [StrOptions({"centered", "standardized"}), Constraint, type, None],
         "init": [StrOptions({"classical", "pca", "random"}), "array-like", torch.Tensor],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        **SOLVER_CONSTRAINTS,
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "memory_size": [Interval(Integral, 1, None, closed="left")],
@@ -294,6 +314,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         "callbacks": ["array-like", None],
         "snapshot_every": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
+        "checkpoint": [str, os.PathLike, None],
     }
 
     @suggest_peer_arguments
@@ -313,6 +334,9 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         constraint: str | Constraint | None = None,
         init: Data = "classical",
         n_init: int = 1,
+        solver: str = "auto",
+        batch_size: int | None = None,
+        n_rounds: int | None = None,
         max_iter: int = 300,
         tol: float = 1e-5,
         memory_size: int = 10,
@@ -323,6 +347,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         callbacks: Callbacks | None = None,
         snapshot_every: int | None = None,
         verbose: int = 0,
+        checkpoint: Path | None = None,
     ) -> None:
         self.n_components = n_components
         self.loss = loss
@@ -337,6 +362,9 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         self.constraint = constraint
         self.init = init
         self.n_init = n_init
+        self.solver = solver
+        self.batch_size = batch_size
+        self.n_rounds = n_rounds
         self.max_iter = max_iter
         self.tol = tol
         self.memory_size = memory_size
@@ -347,6 +375,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         self.callbacks = callbacks
         self.snapshot_every = snapshot_every
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     @fit_context
     def fit(self, X: Data, y: Any = None, pair_weights: Any = None) -> Self:
@@ -384,7 +413,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
             If the solver found no finite solution, or if it ended at `max_iter` while the
             average distortion still decreased noticeably.
         """
-        with self._all_or_nothing() as fitted:
+        with self._all_or_nothing(self.checkpoint) as fitted:
             fitted._fit(X, pair_weights)
         return self
 
@@ -425,6 +454,11 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
                 self._fit_callbacks(
                     X, lambda coordinates: {"embedding_": coordinates.astype(output_dtype(X))}
                 )
+            )
+            options |= self._pair_solver(
+                len(solved.distances),
+                self._obstacle(),
+                lambda: int(rng.integers(np.iinfo(np.int32).max)),
             )
             own_start = not isinstance(self.init, str)
             found, self.start_values_ = best_of_starts(
@@ -565,6 +599,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
     def _check_parameters(self):
         """Check combinations of parameters; scikit-learn checks one parameter at a time."""
         super()._check_parameters()
+        self._check_solver(self._obstacle())
         graph = self._metric_is("graph")
         if self._is_precomputed() and isinstance(self.init, str) and self.init == "pca":
             raise ValueError(
@@ -587,6 +622,10 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
                 "none; set n_neighbors or metric='graph'."
             )
 
+    def _obstacle(self):
+        """What is not compatible with the stochastic solver."""
+        return f"monotone={self.monotone!r}" if self.monotone else None
+
     def _is_neighbor_tables(self, X):
         return False  # neighbour tables do not hold the distances of all pairs
 
@@ -594,6 +633,7 @@ class PreserveDistances(UnseenByDistancesMixin, RowConstraintMixin, GrowingMixin
         """Checked X and its source of distances."""
         X = self._checked_input(X)
         self._check_memory(X)
+        self._compare_with_checkpoint(X)
         return X, distance_source(
             X,
             self.metric,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Self
@@ -33,12 +34,14 @@ from skmde.estimators.base.input import as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.row_constraint import RowConstraintMixin
 from skmde.estimators.base.snapshots import SnapshotsMixin
+from skmde.estimators.base.solver_choice import SOLVER_CONSTRAINTS, SolverChoiceMixin
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
     Device,
     Metric,
     Parameters,
+    Path,
     PenaltyLike,
     RandomState,
 )
@@ -78,7 +81,9 @@ from skmde.preprocessing.neighbors.search import ALGORITHMS
 _GAP = 4.0  # distance of parts of the map that no pair of neighbours joins
 
 
-class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin, SnapshotsMixin):
+class PreserveNeighbors(
+    RowConstraintMixin, NeighborPlacementMixin, SolverChoiceMixin, GrowingMixin, SnapshotsMixin
+):
     r"""Minimum-distortion embedding that keeps nearest neighbours together.
 
     The p pairs of nearest neighbours attract each other, and all pairs of samples repel each other.
@@ -194,6 +199,15 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         flat, it is scaled to 1. If the constraint gives the coordinates of some samples, every
         starting point is rotated, reflected and shifted so that these samples are nearest to their
         coordinates.
+    solver : {"auto", "lbfgs", "stochastic"}, default="auto"
+        "lbfgs" takes all pairs in each iteration. "stochastic" takes batches of them in turn; see
+        :doc:`/large`. Its iterations are rounds, of which there are `n_rounds` whatever `max_iter`
+        is. "auto" is "lbfgs" for up to 200 million pairs. Not where all pairs repel (`repulsion`),
+        since no list holds them.
+    batch_size : int, default=None
+        Largest number of pairs in a batch of the stochastic solver; None means a tenth of all.
+    n_rounds : int, default=None
+        Number of rounds of the stochastic solver; None means 100.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-5
@@ -223,6 +237,11 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         and twice that during `fit`. None keeps none.
     verbose : int, default=0
         1 shows a progress bar.
+    checkpoint : str or path-like, default=None
+        A file to which `fit` writes the state of the solver every few seconds. If it exists, `fit`
+        resumes from it, and ends with the same bits as a fit that was not interrupted. The data and
+        the parameters must be the same; but `max_iter` may be larger and `tol` smaller, and
+        `callbacks`, `n_jobs` and `verbose` are free. See :ref:`interrupted`.
 
     Attributes
     ----------
@@ -315,6 +334,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
             "array-like",
             torch.Tensor,
         ],
+        **SOLVER_CONSTRAINTS,
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "memory_size": [Interval(Integral, 1, None, closed="left")],
@@ -325,6 +345,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         "callbacks": ["array-like", None],
         "snapshot_every": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
+        "checkpoint": [str, os.PathLike, None],
     }
 
     @suggest_peer_arguments
@@ -348,6 +369,9 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         target_weight: float = 0.0,
         neighbors_algorithm: str = "auto",
         init: Data = "auto",
+        solver: str = "auto",
+        batch_size: int | None = None,
+        n_rounds: int | None = None,
         max_iter: int = 300,
         tol: float = 1e-5,
         memory_size: int = 10,
@@ -358,6 +382,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         callbacks: Callbacks | None = None,
         snapshot_every: int | None = None,
         verbose: int = 0,
+        checkpoint: Path | None = None,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
@@ -376,6 +401,9 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         self.target_weight = target_weight
         self.neighbors_algorithm = neighbors_algorithm
         self.init = init
+        self.solver = solver
+        self.batch_size = batch_size
+        self.n_rounds = n_rounds
         self.max_iter = max_iter
         self.tol = tol
         self.memory_size = memory_size
@@ -386,6 +414,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         self.callbacks = callbacks
         self.snapshot_every = snapshot_every
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     @weighted_fit_context
     def fit(
@@ -449,7 +478,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
             If the solver found no finite solution, or if it ended at `max_iter` while the
             average distortion still decreased noticeably.
         """
-        with self._all_or_nothing() as fitted:
+        with self._all_or_nothing(self.checkpoint) as fitted:
             given = {
                 "dissimilar": (dissimilar_pairs, dissimilar_weights),
                 "outlier": (outlier_pairs, outlier_weights),
@@ -462,10 +491,12 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         device = resolve_device(self.device)
         self._check_parameters()
         rule, constraint = self._problem_parts()
+        self._check_solver(_obstacle(rule))
         # A copy for transform: a later change of the penalties must not affect it.
         self._rule = copy.deepcopy(rule)
         with stage("neighbors"):
             given = self._checked_input(X)
+            self._compare_with_checkpoint(given)
             self._check_size(count_rows(given), constraint)
             self._check_memory(given)
             counted = PositiveWeightSamples(
@@ -509,7 +540,10 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         self._store_fit(counted, neighbors, edges, weights)
         self._repulsive = self._repulsive_samples(counted.n_items, random_state)
         with stage("solve"):
-            self._solve(start, edges, weights, constraint, given, device)
+            chosen = self._pair_solver(
+                len(edges), _obstacle(rule), lambda: random_state.randint(np.iinfo(np.int32).max)
+            )
+            self._solve(start, edges, weights, constraint, given, device, chosen)
         self._place_zero_weight(given)
 
     def _stages(self, size):
@@ -629,7 +663,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
             return RepulsiveSamples.all(self.repulsive_weight_)
         return RepulsiveSamples.some_of(n_items, self._repulsion, random_state)
 
-    def _solve(self, start, edges, weights, constraint, X, device):
+    def _solve(self, start, edges, weights, constraint, X, device, chosen):
         """Solve the problem of the samples of nonzero weight and store the solution."""
         dtype, counted, rule = output_dtype(X), self._counted, self._rule
         item_weights, order, labels = counted.weights, None, None
@@ -663,6 +697,7 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
             back = coordinates if order is None else order.back(coordinates)
             return back if counted.items is None else counted.fill_with_mean(back)
 
+        options |= chosen
         if order is not None or counted.items is not None:
             options["callbacks"] = callbacks_in_units(options["callbacks"], given_order)
 
@@ -806,3 +841,8 @@ class PreserveNeighbors(RowConstraintMixin, NeighborPlacementMixin, GrowingMixin
         with cpu_by_default():
             X = self._checked_unseen(X)
             return as_output(by_workers(self._coordinates, X), X)
+
+
+def _obstacle(rule):
+    """What is not compatible with the stochastic solver."""
+    return f"repulsion={rule.kind!r} of all pairs" if rule.sums_all else None

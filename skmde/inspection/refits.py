@@ -171,6 +171,9 @@ def _fitted(estimator, X, y, n_items, rows, seed, fit_params):
     other = clone(estimator)
     if "random_state" in other.get_params(deep=False):
         other.set_params(random_state=seed)
+    # A checkpoint is that of one fit.
+    kept = [name for name in other.get_params() if name.rpartition("__")[2] == "checkpoint"]
+    other.set_params(**dict.fromkeys(kept))
     if len(rows) < n_items:
         X = X.iloc[rows] if hasattr(X, "iloc") else rows_of(X, rows)
         y = None if y is None else np.asarray(y)[rows]

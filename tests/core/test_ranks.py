@@ -81,6 +81,12 @@ def test_ranks_that_hold_different_things_fail_with_one_message(told, what, name
     assert f" parameters: {named}. " in first[what]
 
 
+def test_ranks_have_no_common_checkpoint(told):
+    _, (first, second) = told
+    assert first["checkpoint"] == second["checkpoint"]
+    assert "pass checkpoint=None" in first["checkpoint"]
+
+
 def test_ranks_may_have_settings_of_their_own(told):
     _, facts = told
     assert [each["their own"] for each in facts] == [None, None]

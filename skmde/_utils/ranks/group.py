@@ -81,11 +81,7 @@ class Ranks:
         found, everyones = self._sum(flat, few)
         if check is not None:
             if any(int(x[-1:].view(torch.int64)) != check for x in everyones):
-                raise RuntimeError(
-                    "The ranks of the torch.distributed group compute different embeddings from "
-                    "the same data. Let them run on processors of one kind, with the same "
-                    "versions and settings."
-                )
+                raise different_results()
             everyones = [x[:-1] for x in everyones]
         total = _by_halves(everyones)
         return found.view(array.shape).to(array.device), total.to(numbers.device)
@@ -198,6 +194,14 @@ class Ranks:
         if self._only_gpu and not x.is_cuda:
             return x.to("cuda")
         return x.cpu() if x.is_cuda and not self._any_gpu else x
+
+
+def different_results() -> RuntimeError:
+    """The error of ranks that compute different things."""
+    return RuntimeError(
+        "The ranks of the torch.distributed group compute different embeddings from the same data. "
+        "Let them run on processors of one kind, with the same versions and settings."
+    )
 
 
 def digest(X: torch.Tensor) -> int | None:

@@ -22,7 +22,7 @@ import skmde
 if TYPE_CHECKING:
     from skmde._utils.ranks.group import Ranks
 
-__all__ = ["agreed_seed", "all_called", "by_all_ranks", "current_ranks", "together"]
+__all__ = ["agreed_seed", "all_called", "by_all_ranks", "check_result", "current_ranks", "together"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -64,14 +64,21 @@ def together(held: Callable[[], Mapping[str, Any]]) -> Iterator[Ranks | None]:
     Raises
     ------
     ValueError
-        On all ranks, with one message, if their data or parameters differ.
+        On all ranks, with one message, if their data or parameters differ, or if they ask for a
+        checkpoint.
     """
     outer = _current.get()
     ranks = current_ranks() if outer is not None else group()
     if ranks is None:
         yield None
         return
-    check_same(ranks, {"versions": _versions(), **held()})
+    everything = {"versions": _versions(), **held()}
+    check_same(ranks, everything)
+    if everything.get("checkpoint") is not None:
+        raise ValueError(
+            "checkpoint is not None, but the ranks of a torch.distributed group have no common "
+            "checkpoint; pass checkpoint=None."
+        )
     token = _current.set(ranks)
     try:
         yield ranks
@@ -113,6 +120,18 @@ def check_same(ranks: Ranks, held: Mapping[str, Any]) -> None:
             f"parameters: {', '.join(differ)}. Call fit on all ranks with the same data and the "
             "same parameters."
         )
+
+
+def check_result(X: Any) -> None:
+    """Raise an error on all ranks that work together if their results differ."""
+    ranks = current_ranks()
+    if ranks is None:
+        return
+    from skmde._utils.ranks.fingerprint import fingerprint
+    from skmde._utils.ranks.group import different_results
+
+    if len(set(ranks.told(fingerprint(X)))) > 1:
+        raise different_results()
 
 
 def agreed_seed(random_state: Any) -> Any:

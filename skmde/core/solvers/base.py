@@ -7,7 +7,7 @@ objective that the solver is given.
 
 A solver lists the methods that it needs of every term of an objective (`requires`), and ends with a
 :class:`~skmde.core.solvers.result.Status`. To add a solver, write one subclass of `Solver` in a
-file of its own.
+file of its own; of `ResumableSolver` if a checkpoint can keep its state.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from skmde._linalg.reductions import dot
 from skmde._utils.ranks.together import all_called
 from skmde._utils.warn import warn
 from skmde.constraints import Constraint
+from skmde.core.checkpoints.checkpoint import Checkpoint
+from skmde.core.checkpoints.fingerprint import Facts, digest
+from skmde.core.checkpoints.saved import Keeper
 from skmde.core.objectives.base import Objective
 from skmde.core.solvers.progress import progress_bar
 from skmde.core.solvers.result import Callback, SolveResult, Status
@@ -99,6 +102,41 @@ class Solver(ABC):
                 )
 
 
+class ResumableSolver(Solver):
+    """A solver that can go on from the state of a solve that was interrupted.
+
+    After each iteration it offers its state to a keeper. From a kept state it makes the same
+    iterations, to the last bit, as the solve that went on. Callbacks see the iterate of that state
+    again, since they may have been interrupted as well.
+    """
+
+    @abstractmethod
+    def settings(self) -> Facts:
+        """The settings on which the iterates depend, by the names that users give them.
+
+        `max_iter` and `tol`, which say when to stop, are not among them.
+        """
+
+    @abstractmethod
+    def minimize(
+        self,
+        objective: Objective,
+        constraint: Constraint,
+        X: torch.Tensor,
+        callbacks: Sequence[Callback] = (),
+        keeper: Keeper | None = None,
+    ) -> SolveResult:
+        """Minimise the objective; see :meth:`Solver.minimize`.
+
+        Parameters
+        ----------
+        objective, constraint, X, callbacks
+            As there. Where a state is resumed, X must be the same.
+        keeper : Keeper, optional
+            Keeps the state, and has the one to go on from.
+        """
+
+
 def solve(
     solver: Solver,
     objective: Objective,
@@ -107,8 +145,13 @@ def solve(
     *,
     callbacks: Sequence[Callback] = (),
     verbose: int = 0,
+    checkpoint: Checkpoint | None = None,
+    facts: Facts | None = None,
 ) -> SolveResult:
     """Run a solver, with a progress bar and a warning on failure; see :meth:`Solver.minimize`.
+
+    With a checkpoint, a solve that it has the state of goes on. `facts` then tell the problem from
+    others, by name; functions that have no name are told by the value and the gradient at `start`.
 
     Raises
     ------
@@ -127,7 +170,11 @@ def solve(
     """
     solver.check(objective)
     with progress_bar(verbose, solver.max_iter) as bar:
-        result = solver.minimize(objective, constraint, start, all_called([*callbacks, *bar]))
+        everything = objective, constraint, start, all_called([*callbacks, *bar])
+        if checkpoint is None:
+            result = solver.minimize(*everything)
+        else:
+            result = _resumed(solver, checkpoint, facts or {}, *everything)
     if _grows_without_end(objective, constraint, start, result):
         status = Status.UNBOUNDED
         result = replace(result, status=status, reason=status.sentence())
@@ -139,6 +186,29 @@ def solve(
     _warn_if_failed(solver, objective, constraint, result)
     _warn_if_unfinished(solver, result)
     return result
+
+
+def _resumed(
+    solver: Solver,
+    checkpoint: Checkpoint,
+    facts: Facts,
+    objective: Objective,
+    constraint: Constraint,
+    start: torch.Tensor,
+    callbacks: Sequence[Callback],
+) -> SolveResult:
+    if not isinstance(solver, ResumableSolver):
+        raise ValueError(
+            f"{type(solver).__name__} cannot be interrupted and resumed; leave checkpoint None."
+        )
+    value, gradient = objective.value_and_gradient(start)
+    G = constraint.project_gradient(start, gradient)
+    own = {
+        "coordinates of the starting point": digest(start),
+        "value and gradient at the starting point": digest(np.float64(float(value)), G),
+    }
+    keeper = checkpoint.next_solve({**facts, **solver.settings(), **own})
+    return solver.minimize(objective, constraint, start, callbacks, keeper)
 
 
 def _grows_without_end(

@@ -36,6 +36,7 @@ import torch
 
 from skmde._linalg.reductions import add_multiple, dot
 from skmde.constraints import Constraint
+from skmde.core.checkpoints.saved import Saved, to_array, to_tensor
 from skmde.core.objectives.base import Objective
 from skmde.core.solvers.line_search import strong_wolfe
 from skmde.core.solvers.steps import Point, Steps
@@ -75,6 +76,14 @@ class BoundarySteps(Steps):
         return BoundaryPoint(
             0.0, X, self._variables(X), G, numbers[0], 0.0, numbers[1], gradient=gradient
         )
+
+    def state(self, point: Point) -> Saved:
+        assert isinstance(point, BoundaryPoint) and point.gradient is not None
+        return {**super().state(point), "gradient": to_array(point.gradient)}
+
+    def resume(self, saved: Saved, like: torch.Tensor) -> Point:
+        gradient = to_tensor(saved["gradient"], like)
+        return BoundaryPoint(**vars(super().resume(saved, like)), gradient=gradient)
 
     def advance(self, point: Point) -> Point | None:
         assert isinstance(point, BoundaryPoint)

@@ -28,6 +28,7 @@ import torch
 
 from skmde._linalg.reductions import add_multiple, dot
 from skmde._utils.jit import jit
+from skmde.core.checkpoints.saved import Saved, to_array, to_tensor
 from skmde.core.kernels.backend import Backend
 
 
@@ -65,6 +66,26 @@ class CurvaturePairs:
         self._pairs.clear()
         # A failed line search may have left a pair with NaN, and 0 times NaN is NaN.
         self._H.zero_()
+
+    def state(self) -> Saved:
+        """All that decides the directions that follow, as copies."""
+        return {
+            "vectors": to_array(self._H),
+            "used": np.array(self._pairs, dtype=np.int64),
+            "sy": self._sy.copy(),
+            "yy": self._yy.copy(),
+            "sg": self._sg.copy(),
+            "yg": self._yg.copy(),
+        }
+
+    def resume(self, saved: Saved) -> None:
+        """Go on from a state, which may have had fewer slots, because its solve was shorter."""
+        old, new = len(saved["sg"]), self.slots
+        vectors = to_tensor(saved["vectors"], self._H)
+        self._H[:old], self._H[new : new + old] = vectors[:old], vectors[old:]
+        self._sy[:old, :old], self._yy[:old, :old] = saved["sy"], saved["yy"]
+        self._sg[:old], self._yg[:old] = saved["sg"], saved["yg"]
+        self._pairs = saved["used"].tolist()
 
     def stage(
         self, X_new: torch.Tensor, X: torch.Tensor, G_new: torch.Tensor, G: torch.Tensor

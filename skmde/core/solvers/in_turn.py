@@ -9,14 +9,18 @@ from typing import Any
 import torch
 
 from skmde.constraints import Constraint
+from skmde.core.checkpoints.fingerprint import Facts
+from skmde.core.checkpoints.saved import InnerKeeper, Keeper, Saved, part, under
 from skmde.core.objectives.base import Objective
-from skmde.core.solvers.base import Solver
+from skmde.core.solvers.base import ResumableSolver
 from skmde.core.solvers.result import Callback, History, SolveResult, SolverState, Status
 from skmde.core.solvers.scale import Scale
 
+_NUMBERS = "stage", "n_iter", "n_evaluations"  # of states
+
 
 @dataclass(frozen=True)
-class InTurn(Solver):
+class InTurn(ResumableSolver):
     """Solvers that run one after the other; the last one's result is reported.
 
     Parameters
@@ -53,19 +57,35 @@ class InTurn(Solver):
         for solver in self.solvers:
             solver.check(objective)
 
+    def settings(self) -> Facts:
+        found: Facts = {}
+        for solver in self.solvers:
+            found |= solver.settings()
+        return found | {"snapshot_every": str(self.snapshot_every)}
+
     def minimize(
         self,
         objective: Objective,
         constraint: Constraint,
         X: torch.Tensor,
         callbacks: Sequence[Callback] = (),
+        keeper: Keeper | None = None,
     ) -> SolveResult:
-        start, history, done, evaluations = X, History(), 0, 0
+        start, history, done, evaluations, stage = X, History(), 0, 0, 0
+        saved = None if keeper is None else keeper.saved
+        if saved is not None:
+            history = History.resumed(part("history", saved))
+            stage, done, evaluations = (saved[name] for name in _NUMBERS)
         if self.snapshot_every is not None:
             keep = _keeping(history, self.snapshot_every)
             keep(SolverState.at(0, 0.0, 0.0, X))
             callbacks = [*callbacks, keep]
-        for number, solver in enumerate(self.solvers):
+
+        def state() -> Saved:
+            numbers = dict(zip(_NUMBERS, (number, done, evaluations), strict=True))
+            return {**numbers, **under("history", history.state())}
+
+        for number, solver in list(enumerate(self.solvers))[stage:]:
             last = number == len(self.solvers) - 1
             if last and self.alone is not None:
                 if done == 0 or history.value[-1] > history.value[0]:
@@ -73,7 +93,11 @@ class InTurn(Solver):
             limit = self.max_iter - done
             current = replace(solver, max_iter=limit if last else min(limit, solver.max_iter))
             later = [_counting_from(done, callback) for callback in callbacks]
-            result = current.minimize(objective, constraint, X, later)
+            inner = []
+            if keeper is not None:
+                inner.append(InnerKeeper(keeper, saved and part("inner", saved), state, done))
+            result = current.minimize(objective, constraint, X, later, *inner)
+            saved = None
             history.append(result.history, after=done)
             done, evaluations = done + result.n_iter, evaluations + result.n_evaluations
             X = result.X
@@ -99,7 +123,9 @@ def _counting_from(done: int, callback: Callback) -> Callback:
 
 def _keeping(history: History, every: int) -> Callback:
     def keep(state: SolverState) -> None:
-        if state.iteration % every == 0:
+        # A resumed solve shows its last iterate once more.
+        last = history.snapshots[-1][0] if history.snapshots else -1
+        if state.iteration % every == 0 and state.iteration > last:
             history.snapshots.append((state.iteration, state.X.copy()))
 
     return keep

@@ -34,8 +34,10 @@ from dataclasses import dataclass, field
 import torch
 
 from skmde.constraints import Constraint
+from skmde.core.checkpoints.fingerprint import Facts
+from skmde.core.checkpoints.saved import Keeper, Saved, part, under
 from skmde.core.objectives.base import Objective
-from skmde.core.solvers.base import Solver
+from skmde.core.solvers.base import ResumableSolver
 from skmde.core.solvers.boundary import BoundarySteps
 from skmde.core.solvers.line_search import WolfeConstants
 from skmde.core.solvers.result import (
@@ -47,7 +49,7 @@ from skmde.core.solvers.result import (
     asks_to_stop,
 )
 from skmde.core.solvers.scale import Scale
-from skmde.core.solvers.steps import Steps
+from skmde.core.solvers.steps import Point, Steps
 from skmde.core.tight_groups import TightGroups
 
 _WINDOW = 10  # iterations over which a decrease is averaged
@@ -55,7 +57,7 @@ _MOST_UNITS = 3.0  # of a value that may hold a large constant
 
 
 @dataclass(frozen=True)
-class LBFGS(Solver):
+class LBFGS(ResumableSolver):
     """Projected L-BFGS.
 
     Parameters
@@ -96,57 +98,66 @@ class LBFGS(Solver):
     scale: Scale = field(default_factory=Scale)
     groups: TightGroups | None = None
 
+    def settings(self) -> Facts:
+        return {
+            "memory_size": str(self.memory_size),
+            "snapshot_every": str(self.snapshot_every),
+        }
+
     def minimize(
         self,
         objective: Objective,
         constraint: Constraint,
         X: torch.Tensor,
         callbacks: Sequence[Callback] = (),
+        keeper: Keeper | None = None,
     ) -> SolveResult:
         memory_size = max(1, min(self.memory_size, self.max_iter))  # one pair a step at most
         steps = BoundarySteps if constraint.has_boundary else Steps
         solve = steps(self, objective, constraint, memory_size, X)
-        tol = self.tol * self.scale.gradient
-        point = solve.start(X)
-        history = History()
+        saved = None if keeper is None else keeper.saved
         started = time.perf_counter()
+        if saved is None:
+            point, history, iteration = solve.start(X), History(), 0
+            has_failed = False  # to find a step from the iterate
+            self._record(history, iteration, point, started)
+        else:
+            point, history = (
+                solve.resume(part("steps", saved), X),
+                History.resumed(part("history", saved)),
+            )
+            iteration, has_failed = saved["iteration"], saved["has_failed"]
+            started -= history.seconds[-1]
 
-        def record(iteration: int) -> None:
-            history.value.append(point.value)
-            history.residual_norm.append(point.residual_norm)
-            history.step_size.append(point.step)
-            history.seconds.append(time.perf_counter() - started)
-            every = self.snapshot_every
-            if every is not None and iteration % every == 0:
-                history.snapshots.append((iteration, point.X.detach().cpu().numpy().copy()))
+        def state() -> Saved:
+            return {
+                "iteration": iteration,
+                "has_failed": has_failed,
+                **under("steps", solve.state(point)),
+                **under("history", history.state()),
+            }
 
-        record(0)
-        iteration, status = 0, None
-        if not (math.isfinite(point.value) and math.isfinite(point.squared_norm)):
-            status = Status.NOT_FINITE
-        while status is None:
-            is_small = point.residual_norm <= tol
-            is_last = iteration >= self.max_iter
-            if is_small and (is_last or not solve.may_gain(point, history.value)):
-                status = Status.CONVERGED
+        while True:
+            seen = SolverState.at(iteration, point.value, point.residual_norm, point.X)
+            if iteration and asks_to_stop(callbacks, seen):
+                status: Status | None = Status.STOPPED
+            else:
+                status = self._end(solve, point, iteration, history.value)
+            if status is not None:
                 break
-            if is_last:
-                status = Status.MAX_ITER
-                break
-            following = solve.advance(point)
+            following = None if has_failed else solve.advance(point)
             if following is None:
+                has_failed = True
+                is_small = point.residual_norm <= self._least_norm
                 status = Status.CONVERGED if is_small else Status.NO_DESCENT
                 break
             point = following
             iteration += 1
-            record(iteration)
-            state = SolverState.at(iteration, point.value, point.residual_norm, point.X)
-            if asks_to_stop(callbacks, state):
-                status = Status.STOPPED
-            elif solve.runs_away(point):
-                status = Status.UNBOUNDED
-            elif point.residual_norm > tol and self._has_settled(history.value):
-                status = Status.SETTLED
+            self._record(history, iteration, point, started)
+            if keeper is not None:
+                keeper.offer(iteration, state)
+        if keeper is not None and status is not Status.NOT_FINITE:
+            keeper.offer(iteration, state, last=True)
         X = point.X
         if iteration and not constraint.needs_projection:
             X = constraint.project(X).contiguous()  # removes the accumulated rounding error
@@ -164,6 +175,36 @@ class LBFGS(Solver):
             ),
             history=history,
         )
+
+    @property
+    def _least_norm(self) -> float:
+        return self.tol * self.scale.gradient
+
+    def _record(self, history: History, iteration: int, point: Point, started: float) -> None:
+        history.value.append(point.value)
+        history.residual_norm.append(point.residual_norm)
+        history.step_size.append(point.step)
+        history.seconds.append(time.perf_counter() - started)
+        every = self.snapshot_every
+        if every is not None and iteration % every == 0:
+            history.snapshots.append((iteration, point.X.detach().cpu().numpy().copy()))
+
+    def _end(
+        self, solve: Steps, point: Point, iteration: int, values: list[float]
+    ) -> Status | None:
+        """Why the solve ends at an iterate; None if it goes on."""
+        if iteration == 0:
+            if not (math.isfinite(point.value) and math.isfinite(point.squared_norm)):
+                return Status.NOT_FINITE
+        elif solve.runs_away(point):
+            return Status.UNBOUNDED
+        is_small = point.residual_norm <= self._least_norm
+        if iteration and not is_small and self._has_settled(values):
+            return Status.SETTLED
+        is_last = iteration >= self.max_iter
+        if is_small and (is_last or not solve.may_gain(point, values)):
+            return Status.CONVERGED
+        return Status.MAX_ITER if is_last else None
 
     def _has_settled(self, values: list[float]) -> bool:
         if len(values) <= _WINDOW or self.min_decrease == 0.0:

@@ -28,7 +28,7 @@ def progress_bar(verbose: int, max_iter: int) -> Iterator[list[Callable[[SolverS
 
         def show(state: SolverState) -> None:
             bar.set_postfix(_numbers(state), refresh=False)
-            bar.update()
+            bar.update(state.iteration - bar.n)  # a resumed solve does not begin at 1
 
         yield [show]
 

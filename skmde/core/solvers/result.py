@@ -16,6 +16,9 @@ import torch
 
 from skmde._views import facts
 from skmde._views.thumbnail import thumbnail
+from skmde.core.checkpoints.saved import Saved
+
+_LISTS = "value", "residual_norm", "step_size", "seconds"
 
 
 class Status(Enum):
@@ -26,6 +29,7 @@ class Status(Enum):
         "max_iter={max_iter} iterations were done; the residual norm, {residual_norm:.3g} of its "
         "unit, is above tol={tol:g}"
     )
+    ROUNDS = "all {max_iter} rounds were done"
     STOPPED = "a callback returned True"
     SETTLED = "the last iterations hardly decreased the average distortion"
     NO_DESCENT = "no step along the search direction decreases the average distortion"
@@ -54,7 +58,8 @@ class History:
     residual_norm : list of float
         Frobenius norm of the projected gradient.
     step_size : list of float
-        Step length that led to the iterate; 0 for the starting point.
+        Step length that led to the iterate; 0 for the starting point. For rounds of the stochastic
+        solver, the Frobenius norm of the round's move.
     seconds : list of float
         Seconds since the solve began.
     snapshots : list of tuple of (int, ndarray of shape (n, m))
@@ -77,12 +82,24 @@ class History:
         self.seconds += [begin + seconds for seconds in later.seconds[first:]]
         self.snapshots += [(after + k, X) for k, X in later.snapshots if k or not first]
 
+    def state(self) -> Saved:
+        """The history as a part of the state of a solve."""
+        taken = np.array([number for number, _ in self.snapshots], dtype=np.int64)
+        state: Saved = {**self.as_arrays(), "snapshot_numbers": taken}
+        if len(taken):
+            state["snapshots"] = np.stack([X for _, X in self.snapshots])
+        return state
+
+    @classmethod
+    def resumed(cls, saved: Saved) -> History:
+        """The history of a state."""
+        lists = {name: saved[name].tolist() for name in _LISTS}
+        snapshots = zip(saved["snapshot_numbers"].tolist(), saved.get("snapshots", ()), strict=True)
+        return cls(**lists, snapshots=list(snapshots))
+
     def as_arrays(self) -> dict[str, np.ndarray]:
         """The four lists of numbers, by name, as arrays of shape (n_iter + 1,)."""
-        return {
-            name: np.asarray(getattr(self, name), dtype=np.float64)
-            for name in ("value", "residual_norm", "step_size", "seconds")
-        }
+        return {name: np.asarray(getattr(self, name), dtype=np.float64) for name in _LISTS}
 
 
 @dataclass(frozen=True, repr=False)

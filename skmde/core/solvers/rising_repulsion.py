@@ -36,10 +36,12 @@ import torch
 
 from skmde._linalg.reductions import add_multiple, dot
 from skmde.constraints import Constraint
+from skmde.core.checkpoints.fingerprint import Facts
+from skmde.core.checkpoints.saved import Keeper, Saved, part, to_array, to_tensor, under
 from skmde.core.kernels.backend import Step
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
 from skmde.core.objectives.base import Objective
-from skmde.core.solvers.base import Solver
+from skmde.core.solvers.base import ResumableSolver
 from skmde.core.solvers.result import (
     Callback,
     History,
@@ -54,11 +56,12 @@ _EXAGGERATION = 4.0
 _STAGES = (50, 60, 75)  # iterations of the three stages
 _SPREAD = 0.2  # share of lambda
 _SPAN, _WORTHWHILE = 25, 0.05  # iterations, and their decrease, in units of the attraction
+_ARRAYS, _NUMBERS = ("X", "velocity", "gains"), ("iteration", "n_evaluations", "begin")  # of states
 _LEVEL = 5  # iterations with the same l_t in the second stage
 
 
 @dataclass(frozen=True)
-class RisingRepulsion(Solver):
+class RisingRepulsion(ResumableSolver):
     """Gradient descent with momentum, while the repulsion rises; see the module.
 
     Parameters
@@ -95,12 +98,21 @@ class RisingRepulsion(Solver):
                 f"{type(objective).__name__}."
             )
 
+    def settings(self) -> Facts:
+        longest = self.max_iter + self.max_more
+        return {
+            "length of the warm start, which max_iter sets up to 300,": (
+                f"{self.max_iter} to {longest} iterations"
+            )
+        }
+
     def minimize(
         self,
         objective: Objective,
         constraint: Constraint,
         X: torch.Tensor,
         callbacks: Sequence[Callback] = (),
+        keeper: Keeper | None = None,
     ) -> SolveResult:
         assert isinstance(objective, AttractionRepulsion)
         started, history = time.perf_counter(), History()
@@ -112,6 +124,24 @@ class RisingRepulsion(Solver):
         begin, status = 0.0, Status.MAX_ITER
         iteration = evaluations = 0
         last, total, norm = X, math.nan, math.nan
+        saved = None if keeper is None else keeper.saved
+        if saved is not None:
+            X, velocity, gains = (to_tensor(saved[name], X) for name in _ARRAYS)
+            iteration, evaluations, begin = (saved[name] for name in _NUMBERS)
+            history = History.resumed(part("history", saved))
+            started -= history.seconds[-1] if history.seconds else 0.0
+
+        def state() -> Saved:
+            """The state before the iterate was evaluated."""
+            arrays = (to_array(array) for array in (X, velocity, gains))
+            now = iteration, evaluations - 1, begin
+            before = {name: numbers[:-1] for name, numbers in history.state().items()}
+            return {
+                **dict(zip(_ARRAYS, arrays, strict=True)),
+                **dict(zip(_NUMBERS, now, strict=True)),
+                **under("history", before),
+            }
+
         while True:
             value, gradient, energy, forces = objective.parts(X)
             evaluations += 1
@@ -131,6 +161,8 @@ class RisingRepulsion(Solver):
             history.residual_norm.append(norm)
             history.step_size.append(0.0 if iteration == 0 else 1.0)
             history.seconds.append(time.perf_counter() - started)
+            if keeper is not None and iteration:
+                keeper.offer(iteration, state)
             if iteration and asks_to_stop(callbacks, SolverState.at(iteration, total, norm, X)):
                 status = Status.STOPPED
                 break
@@ -162,6 +194,8 @@ class RisingRepulsion(Solver):
             X = objective.backend.momentum_step(X, velocity, gains, G, step)
             X = constraint.project(X).contiguous()
             iteration += 1
+        if keeper is not None and status not in (Status.NO_DESCENT, Status.NOT_FINITE):
+            keeper.offer(iteration, state, last=True)
         return SolveResult(
             X=X,
             value=total,

@@ -15,6 +15,7 @@ import torch
 
 from skmde._linalg.reductions import add_multiple, dot, quantile_of_lengths, shorten_rows
 from skmde.constraints import Constraint
+from skmde.core.checkpoints.saved import Saved, part, to_array, to_tensor, under
 from skmde.core.objectives.base import Objective
 from skmde.core.solvers.history import CurvaturePairs
 from skmde.core.solvers.line_search import strong_wolfe
@@ -74,6 +75,27 @@ class Steps:
         numbers = self._read(value, dot(G, G), dot(X, X))
         self.size = math.sqrt(numbers[2])
         return Point(0.0, X, self._variables(X), G, numbers[0], 0.0, numbers[1])
+
+    def state(self, point: Point) -> Saved:
+        """All that decides the steps that follow an iterate, as copies."""
+        return {
+            "X": to_array(point.X),
+            "G": to_array(point.G),
+            "step": point.step,
+            "value": point.value,
+            "squared_norm": point.squared_norm,
+            "size": self.size,
+            "n_evaluations": self.n_evaluations,
+            **under("pairs", self.pairs.state()),
+        }
+
+    def resume(self, saved: Saved, like: torch.Tensor) -> Point:
+        """The iterate of a state, from which the next steps go on."""
+        self.size, self.n_evaluations = saved["size"], saved["n_evaluations"]
+        self.pairs.resume(part("pairs", saved))
+        X, G = to_tensor(saved["X"], like), to_tensor(saved["G"], like)
+        numbers = saved["value"], 0.0, saved["squared_norm"]
+        return Point(saved["step"], X, self._variables(X), G, *numbers)
 
     def may_gain(self, point: Point, values: list[float]) -> bool:
         """Whether more steps may gain a noticeable part of a value far below its unit.

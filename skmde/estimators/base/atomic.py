@@ -1,4 +1,4 @@
-"""Atomic fits, and the log of their stages."""
+"""Atomic fits, their checkpoints, and the log of their stages."""
 
 from __future__ import annotations
 
@@ -8,17 +8,28 @@ import time
 
 from skmde._utils.device import cpu_by_default
 from skmde._utils.sklearn_compat import callbacks_of_running_fit, end_fit_task
+from skmde.core.checkpoints.checkpoint import Checkpoint
+from skmde.core.checkpoints.fingerprint import described, of_data
 
 logger = logging.getLogger("skmde")
+
+# Parameters that change nothing of a result, and those that a checkpoint compares by itself.
+_NOT_COMPARED = {
+    *("callbacks", "checkpoint", "device", "memory_limit", "n_jobs", "verbose"),
+    *("max_iter", "tol"),
+}
 
 
 class AtomicFitMixin:
     """Mixin that fits a copy and takes over its state at the end; not for direct use."""
 
+    _open_checkpoint: Checkpoint | None = None  # only during a fit
+
     @contextlib.contextmanager
-    def _all_or_nothing(self):
+    def _all_or_nothing(self, checkpoint=None):
         """Yield a copy to fit; take over its state unless the fit ends by an error or Ctrl-C.
 
+        The copy keeps the states of its solves in `checkpoint`, the path of a file or None.
         During the fit, other threads and callbacks see the previous state of the estimator.
         """
         # Without the copy, an interrupted fit would leave the estimator half fitted. Tested by
@@ -29,7 +40,7 @@ class AtomicFitMixin:
         before, fitted = dict(self.__dict__), object.__new__(type(self))
         fitted.__dict__.update(before)
         try:
-            with cpu_by_default():
+            with cpu_by_default(), _with_checkpoint(fitted, checkpoint):
                 yield fitted
                 end_fit_task(fitted)
         except BaseException:
@@ -44,6 +55,30 @@ class AtomicFitMixin:
             and vars(fitted).get(name, absent) is before.get(name, absent)
         }
         self.__dict__ = {**vars(fitted), **written}
+
+    def _compare_with_checkpoint(self, X):
+        """Compare the parameters and checked data of a fit with those of its checkpoint, if any."""
+        if self._open_checkpoint is None:
+            return
+        parameters = self.get_params(deep=False)
+        facts = {"estimator": type(self).__name__, "entries of X": of_data(X)}
+        for name, value in parameters.items():
+            if name not in _NOT_COMPARED:
+                facts[name] = described(value)
+        self._open_checkpoint.compare(facts, parameters)
+
+
+@contextlib.contextmanager
+def _with_checkpoint(fitted, path):
+    """Keep a checkpoint open during a fit."""
+    if path is None:
+        yield
+        return
+    with Checkpoint.opened(path) as fitted._open_checkpoint:
+        try:
+            yield
+        finally:
+            del fitted._open_checkpoint
 
 
 @contextlib.contextmanager

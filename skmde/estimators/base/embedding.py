@@ -57,6 +57,7 @@ class BaseEmbedding(
             "memory_size": self.memory_size,
             "callbacks": [*self._callbacks(), *more_callbacks],
             "verbose": self.verbose,
+            "checkpoint": self._open_checkpoint,
         }
 
     def _check_parameters(self):

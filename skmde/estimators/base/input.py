@@ -47,8 +47,10 @@ class InputMixin(NestedParametersMixin, AtomicFitMixin):
     def _random_state(self):
         """A RandomState; never numpy's global one."""
         if self.random_state is None:
-            # None seeds by the operating system.
-            return np.random.RandomState(agreed_seed(None))
+            # None: seeded by the operating system
+            checkpoint = self._open_checkpoint
+            seed = agreed_seed(None if checkpoint is None else checkpoint.seed())
+            return np.random.RandomState(seed)
         return check_random_state(self.random_state)
 
     def _checked_input(self, X):

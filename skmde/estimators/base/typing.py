@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -19,3 +20,4 @@ Parameters = dict[str, Any]
 RandomState = int | np.random.RandomState | None
 Device = str | torch.device | None
 Callbacks = list[Callable[..., Any]]
+Path = str | os.PathLike[str]

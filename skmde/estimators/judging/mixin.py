@@ -201,6 +201,8 @@ class JudgingMixin:
         """A copy that is fitted without some pairs, and these pairs."""
         other = clone(self)
         other._holdout = holdout
+        if hasattr(other, "checkpoint"):  # that of the fit of all pairs
+            other.checkpoint = None
         return other.fit(X, y, **fit_params), holdout.pairs
 
     def _hold_out(

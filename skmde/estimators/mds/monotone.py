@@ -22,7 +22,7 @@ from skmde.core.monotone.regressions import (
 )
 from skmde.estimators.mds.metric import packed
 from skmde.estimators.mds.solution import Solution
-from skmde.estimators.pairs.base import Pairs, listed_edges
+from skmde.estimators.pairs.base import Pairs, listed_edges, matrix_of_pairs
 from skmde.estimators.pairs.matrix_distances import MatrixDistances
 from skmde.estimators.pairs.stress import stress_ratio
 
@@ -96,10 +96,7 @@ class MonotoneProblem:
         pairs = self.pairs._replace(distances=guess)
         n = self.n_items
         if pairs.n_unreachable or pairs.labels is not None:  # the source would use other pairs
-            edges = listed_edges(pairs, n)
-            both = np.concatenate([edges, edges[:, ::-1]])
-            entries = np.tile(guess, 2), (both[:, 0], both[:, 1])
-            return MatrixDistances(sp.csr_array(entries, shape=(n, n))), pairs
+            return MatrixDistances(matrix_of_pairs(listed_edges(pairs, n), guess, n)), pairs
         levels, at = np.unique(self.pairs.distances, return_index=True)
         return _Transformed(source, Steps(levels, levels, guess[at])), pairs
 
@@ -186,7 +183,7 @@ def warn_if_similarities(X):
         return
     own = np.diagonal(X)
     others = X[~np.eye(len(X), dtype=bool)]
-    if own.min() > others.max(where=np.isfinite(others), initial=0.0):
+    if others.max(where=np.isfinite(others), initial=0.0) < own.min() < np.inf:
         warn(
             f"The diagonal of X, from {own.min():.6g} on, is larger than all other entries, as in "
             "similarities. Their order is the reverse of that of distances: use the "

@@ -46,8 +46,8 @@ def best_of_starts(problem, start, seeds, options, n_jobs, *, own_start=False):
     seeds : sequence of int
         Seeds of the further ones.
     options : dict
-        Of the solver. With callbacks or a progress bar, or if ranks share each solve, the starts
-        are solved one after another in this process.
+        Of the solver. With callbacks, a progress bar or a checkpoint, or if ranks share each solve,
+        the starts are solved one after another in this process.
     n_jobs : int or None
         Number of workers, as for :class:`joblib.Parallel`; if there is one, its number of threads.
     own_start : bool, default=False
@@ -66,8 +66,14 @@ def best_of_starts(problem, start, seeds, options, n_jobs, *, own_start=False):
     UserWarning
         As the solve of the best start does; the warnings of the others are dropped.
     """
-    quiet = not options["callbacks"] and not options["verbose"] and current_ranks() is None
-    shared = quiet and len(seeds) > 0 and effective_n_jobs(n_jobs) > 1
+    quiet = not options["callbacks"] and not options["verbose"]
+    shared = (
+        quiet
+        and options.get("checkpoint") is None
+        and current_ranks() is None
+        and len(seeds) > 0
+        and effective_n_jobs(n_jobs) > 1
+    )
     common = os.getpid(), problem, options, 1 if shared else n_jobs
     tasks = [delayed(_from_given)(*common, start, problem.is_rugged and not own_start)]
     for number, seed in enumerate(seeds):

@@ -263,6 +263,12 @@ def listed_edges(pairs, n):
     return all_edges(n) if pairs.edges is None else pairs.edges
 
 
+def matrix_of_pairs(edges, values, n):
+    """A symmetric sparse matrix that stores a value for each pair, zeros included."""
+    both = np.concatenate([edges, edges[:, ::-1]])
+    return sp.csr_array((np.tile(values, 2), (both[:, 0], both[:, 1])), shape=(n, n))
+
+
 def selection(pairs, kept, n):
     """Some of the listed pairs, with labels of their connected components."""
     edges = pairs.edges[kept]

@@ -1,0 +1,1 @@
+"""Where the batches of pairs of a stochastic solve come from."""

@@ -1,0 +1,66 @@
+"""The parameters `solver`, `batch_size` and `n_rounds` of estimators that solve a list of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+from skmde._utils.sklearn_compat import Interval, StrOptions
+from skmde.estimators.base.budget import exceeds_budget
+
+SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
+    "solver": [StrOptions({"auto", "lbfgs", "stochastic"})],
+    "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+    "n_rounds": [Interval(Integral, 1, None, closed="left"), None],
+}
+
+
+class SolverChoiceMixin:
+    """Chooses between L-BFGS with all pairs and the stochastic proximal method."""
+
+    solver: str
+    batch_size: int | None
+    n_rounds: int | None
+    checkpoint: Any
+
+    def _check_solver(self, obstacle: str | None) -> None:
+        """Check the three parameters.
+
+        Parameters
+        ----------
+        obstacle : str or None
+            What is not compatible with the stochastic solver.
+        """
+        obstacle = obstacle or self._obstacle_of_checkpoint()
+        if self.solver == "stochastic" and obstacle is not None:
+            raise ValueError(f"{obstacle} is not compatible with solver='stochastic'.")
+        for name in ("batch_size", "n_rounds"):
+            number = getattr(self, name)
+            if self.solver == "lbfgs" and number is not None:
+                raise ValueError(
+                    f"{name}={number} is a setting of solver='stochastic'; solver is 'lbfgs', "
+                    "which takes all pairs at once."
+                )
+
+    def _pair_solver(
+        self, n_pairs: int, obstacle: str | None, seed: Callable[[], int]
+    ) -> dict[str, Any]:
+        """Options of :meth:`skmde.MDE.embed` for a number of pairs; none for L-BFGS.
+
+        `seed` is called for a seed of the batches, only if there are any.
+        """
+        obstacle = obstacle or self._obstacle_of_checkpoint()
+        is_large = self.solver == "auto" and obstacle is None and exceeds_budget(n_pairs)
+        if not (is_large or self.solver == "stochastic"):
+            return {}
+        return {
+            "solver": "stochastic",
+            "batch_size": self.batch_size,
+            "n_rounds": self.n_rounds,
+            "random_state": seed(),
+        }
+
+    def _obstacle_of_checkpoint(self) -> str | None:
+        """Rounds cannot be resumed."""
+        return None if self.checkpoint is None else f"checkpoint={self.checkpoint!r}"
