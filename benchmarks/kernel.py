@@ -34,7 +34,7 @@ import torch
 from scipy.spatial import cKDTree
 
 from skmde._utils.threads import run_pieces
-from skmde.core.kernels.backend import CompiledBackend, edge_pieces, row_pieces
+from skmde.core.kernels.compiled_backend import CompiledBackend, edge_pieces, row_pieces
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.objectives.edges import EdgeList
