@@ -34,7 +34,7 @@ import torch
 from scipy.spatial import cKDTree
 
 from skmde._utils.threads import run_pieces
-from skmde.core.kernels.backend import CompiledBackend, edge_pieces, row_pieces
+from skmde.core.kernels.compiled_backend import CompiledBackend, edge_pieces, row_pieces
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.objectives.edges import EdgeList
@@ -320,7 +320,7 @@ def dense_losses(args: argparse.Namespace) -> list[dict[str, Any]]:
                 backend = CompiledBackend(n_threads)
                 objective = AllPairsTerm.build(pairs, 2, dtype=dtype, backend=backend)
                 assert objective is not None
-                cuts = [(start, stop) for _, start, stop in row_pieces(n)]
+                cuts = row_pieces(n)
                 memory = in_pieces(move_one, cuts, columns.shape, columns.dtype, n_threads)
                 calls = [partial(objective.value_and_gradient, X), memory]
                 figures = per_pair(calls, len(pairs), args.repeat)

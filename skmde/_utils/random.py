@@ -8,6 +8,7 @@ from numbers import Integral
 import numpy as np
 
 from skmde._utils.jit import jit
+from skmde._utils.ranks.together import agreed_seed
 
 __all__ = ["GOLDEN", "distinct_integers", "private_generator", "splitmix64"]
 
@@ -29,6 +30,7 @@ def private_generator(random_state):
     """
     if isinstance(random_state, Integral) and random_state < 0:
         raise ValueError(f"random_state must be at least 0, got {random_state}.")
+    random_state = agreed_seed(random_state)
     if random_state is None or isinstance(random_state, Integral | np.random.Generator):
         return np.random.default_rng(random_state)
     if isinstance(random_state, np.random.RandomState):

@@ -28,6 +28,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.validation import check_is_fitted
 
+from skmde._utils.ranks.together import by_all_ranks
 from skmde._utils.validation import as_host_array, check_convertible
 
 __all__ = [
@@ -76,11 +77,11 @@ def validate_data(estimator: Any, X: Any, **options: Any) -> Any:
 
 
 def fit_context(method: Method) -> Method:
-    """Decorate `fit` with scikit-learn's check of parameters.
+    """Decorate `fit` with scikit-learn's check of parameters, and let ranks share its work.
 
     Objects passed as parameters (penalties, constraints) check themselves when they are used.
     """
-    checked: Method = _fit_context(prefer_skip_nested_validation=True)(method)
+    checked: Method = _fit_context(prefer_skip_nested_validation=True)(by_all_ranks(method))
     return checked
 
 

@@ -17,6 +17,7 @@ import torch
 
 from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
+from skmde._utils.ranks.together import agreed_seed, check_result, together
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.threads import count_threads
 from skmde._utils.validation import check_magnitude
@@ -427,7 +428,15 @@ class MDE(ProblemValues):
         callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
         repulsion = self._repulsion
         limits = {"max_iter": max_iter, "tol": tol}
-        with cpu_by_default(), opened(checkpoint, **limits) as checkpoint:
+        settings = {**limits, "memory_size": memory_size, "solver": solver}
+        settings |= {"batch_size": batch_size, "n_rounds": n_rounds, "checkpoint": checkpoint}
+        settings |= {"random_state": random_state, "the starting point X": X}
+        with (
+            together(lambda: self._held_by_ranks() | settings),
+            cpu_by_default(),
+            opened(checkpoint, **limits) as checkpoint,
+        ):
+            random_state = agreed_seed(random_state)
             kept = {} if checkpoint is None else self._kept_in(checkpoint)
             if random_state is None and checkpoint is not None:
                 random_state = checkpoint.seed()
@@ -458,9 +467,26 @@ class MDE(ProblemValues):
             )
             if max_iter:
                 self._warn_if_collapsed(start, result)
+            check_result(result.X)
         self.result = result
         self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
         return result.X
+
+    def _held_by_ranks(self) -> dict[str, Any]:
+        """What all ranks of a group must hold."""
+        edges = self._edges
+        listed = (edges.i, edges.j, edges.order) if isinstance(edges, EdgeList) else ()
+        return {
+            "edges": listed,
+            "weights": edges.weights if listed else edges.given_weights,  # type: ignore[union-attr]
+            "deviations": edges.deviations,
+            "distortion": [segment.function for segment in edges.segments],
+            "n_items": self.n_items,
+            "n_components": self.n_components,
+            "constraint": self.constraint,
+            "repulsion": self._repulsion,
+            "device": self.device,
+        }
 
     def _with_warm_start(self, repulsion: AllPairsRepulsion, lbfgs: LBFGS) -> Solver:
         """The solver for repulsion of all pairs; its longest steps suit penalties, not losses."""

@@ -15,6 +15,7 @@ from skmde._utils.rows import count_rows, rows_of
 from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
 from skmde._utils.threads import count_threads
 from skmde._utils.warn import warn
+from skmde._utils.workers import by_workers
 from skmde._views.facts import counted
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.estimators.base.atomic import stage
@@ -645,7 +646,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            return as_output(self._coordinates(X), X)
+            return as_output(by_workers(self._coordinates, X), X)
 
     def _leave_one_out(self, X, items):
         """Where each of some samples would be placed, were it an unseen one."""

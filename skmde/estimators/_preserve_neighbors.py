@@ -22,6 +22,7 @@ from skmde._utils.sklearn_compat import (
     weighted_fit_context,
 )
 from skmde._utils.threads import count_threads
+from skmde._utils.workers import by_workers
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.core.fixed_items import has_free_item
@@ -839,8 +840,7 @@ class PreserveNeighbors(
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            coordinates, _ = self._place(X)
-            return as_output(coordinates, X)
+            return as_output(by_workers(self._coordinates, X), X)
 
 
 def _obstacle(rule):

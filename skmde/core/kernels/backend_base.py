@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from skmde._utils.ranks.group import Ranks
 from skmde.core.kernels import torch_reference
 from skmde.functions.base import Loss, Penalty
 
@@ -81,7 +82,12 @@ class Backend(ABC):
 
     @abstractmethod
     def edge_sums(
-        self, runs: Sequence[Run], n_items: int, n_components: int, dtype: torch.dtype
+        self,
+        runs: Sequence[Run],
+        n_items: int,
+        n_components: int,
+        dtype: torch.dtype,
+        ranks: Ranks | None = None,
     ) -> Sums:
         """Build the function that sums the distortions of all runs and computes the gradient.
 
@@ -93,6 +99,8 @@ class Backend(ABC):
             Shape of the embedding.
         dtype : torch.dtype
             Of the embedding.
+        ranks : Ranks, optional
+            They share the work of these sums and of the next ones; all of them get the whole sums.
 
         Returns
         -------
@@ -108,6 +116,7 @@ class Backend(ABC):
         n_items: int,
         n_components: int,
         dtype: torch.dtype,
+        ranks: Ranks | None = None,
     ) -> Sums | None:
         """The same as `edge_sums` for all pairs of items, without a list of the pairs.
 
@@ -128,6 +137,7 @@ class Backend(ABC):
         n_items: int,
         n_components: int,
         dtype: torch.dtype,
+        ranks: Ranks | None = None,
     ) -> Sums:
         """The same as `edge_sums` for all pairs of items; a weight is a product of items' weights.
 
@@ -142,6 +152,7 @@ class Backend(ABC):
         n_components: int,
         dtype: torch.dtype,
         accuracy: str,
+        ranks: Ranks | None = None,
     ) -> Sums | None:
         """The same as `product_sums`, approximately, by a convolution on a lattice.
 

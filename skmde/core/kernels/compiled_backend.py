@@ -6,7 +6,7 @@ order, so that the bits of a result do not depend on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.vector_kernels import combine, history_dots, momentum_step
+from skmde._utils.ranks.group import Ranks, digest
 from skmde._utils.threads import even_pieces, run_pieces
 from skmde.core.kernels import numba_edges
 from skmde.core.kernels.backend_base import (
@@ -54,7 +55,12 @@ class CompiledBackend(Backend):
         return function.kernel_parameters() is not None
 
     def edge_sums(
-        self, runs: Sequence[Run], n_items: int, n_components: int, dtype: torch.dtype
+        self,
+        runs: Sequence[Run],
+        n_items: int,
+        n_components: int,
+        dtype: torch.dtype,
+        ranks: Ranks | None = None,
     ) -> Sums:
         length = n_items * n_components
         arguments = []
@@ -63,25 +69,23 @@ class CompiledBackend(Backend):
             deviations = run.weights if run.deviations is None else run.deviations
             pairs = (x.numpy() for x in (run.i, run.j, run.weights, deviations))
             arguments.append((*_kernel_of(run.function, dtype), *pairs))
-        pieces = [
-            (number, *arguments[run], start, stop)
-            for number, (run, start, stop) in enumerate(
-                edge_pieces([len(run.i) for run in runs], length)
-            )
-        ]
-        parts = torch.zeros((len(pieces), length), dtype=dtype).numpy()
+        counts = [len(run.i) for run in runs]
+        pieces = Pieces(
+            edge_pieces(counts, length), ranks if sum(counts) > _EDGES_PER_PIECE else None
+        )
+        parts = torch.zeros((len(pieces.own), length), dtype=dtype).numpy()
 
         def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
             x = X.numpy()
 
-            def add(number: int, kind: int, params: Any, *pairs: Any) -> float:
-                G = parts[number].reshape(x.shape)
-                return float(numba_edges.add_edges(kind, params, x, *pairs, G))  # type: ignore[call-arg]
+            def add(number: int, run: int, start: int, stop: int) -> float:
+                G, pairs = parts[number].reshape(x.shape), arguments[run]
+                kernel: Any = numba_edges.add_edges
+                return float(kernel(*pairs[:2], x, *pairs[2:], start, stop, G))
 
-            totals = run_pieces(add, pieces, self.n_threads)
             gradient = torch.empty_like(X)
-            self._collect(parts, scale, gradient.view(-1).numpy())
-            return sum(totals) * scale, gradient
+            value = self._sum(add, pieces, parts, scale, gradient.view(-1).numpy(), x)
+            return value, gradient
 
         return sums
 
@@ -93,14 +97,15 @@ class CompiledBackend(Backend):
         n_items: int,
         n_components: int,
         dtype: torch.dtype,
+        ranks: Ranks | None = None,
     ) -> Sums | None:
         if not self.supports(function):
             return None
         kind, params = _kernel_of(function, dtype)
         nothing = np.empty(0, params.dtype)
         w, delta = (nothing if x is None else x.numpy() for x in (weights, deviations))
-        pieces = row_pieces(n_items)
-        parts = np.zeros((len(pieces), n_items * n_components), params.dtype)
+        pieces = Pieces(row_pieces(n_items), ranks)
+        parts = np.zeros((len(pieces.own), n_items * n_components), params.dtype)
 
         def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
             n, m = X.shape
@@ -112,10 +117,9 @@ class CompiledBackend(Backend):
                     numba_edges.add_all_pairs(kind, params, columns, w, delta, start, stop, G)
                 )
 
-            totals = run_pieces(add, pieces, self.n_threads)
             flat = torch.empty(m * n, dtype=X.dtype)
-            self._collect(parts, scale, flat.numpy())
-            return sum(totals) * scale, flat.view(m, n).T.contiguous()
+            value = self._sum(add, pieces, parts, scale, flat.numpy(), columns)
+            return value, flat.view(m, n).T.contiguous()
 
         return sums
 
@@ -127,6 +131,7 @@ class CompiledBackend(Backend):
         n_components: int,
         dtype: torch.dtype,
         accuracy: str,
+        ranks: Ranks | None = None,
     ) -> Sums | None:
         if n_components > 3 or not self.supports(function) or not Layouts.exist(function):
             return None
@@ -135,8 +140,9 @@ class CompiledBackend(Backend):
             function,
             Layouts(function, ACCURACIES[accuracy]),
             charges_of(item_weights, n_items, dtype).numpy(),
-            lambda P, c, stops: self._later_pairs(kernel, P, c, stops),
+            lambda P, c, stops: self._later_pairs(kernel, P, c, stops, ranks=ranks),
             self.n_threads,
+            ranks,
         )
 
         def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
@@ -160,13 +166,14 @@ class CompiledBackend(Backend):
         n_items: int,
         n_components: int,
         dtype: torch.dtype,
+        ranks: Ranks | None = None,
     ) -> Sums:
         kernel = _kernel_of(function, dtype)
         charges = charges_of(item_weights, n_items, dtype).numpy()
         stops = np.arange(1, n_items + 1)
 
         def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
-            value, gradient = self._later_pairs(kernel, X.numpy(), charges, stops, scale)
+            value, gradient = self._later_pairs(kernel, X.numpy(), charges, stops, scale, ranks)
             return value * scale, torch.from_numpy(gradient)
 
         return sums
@@ -178,12 +185,13 @@ class CompiledBackend(Backend):
         charges: Any,
         stops: np.ndarray,
         scale: float = 1.0,
+        ranks: Ranks | None = None,
     ) -> tuple[float, np.ndarray]:
         """Sum over the pairs (i, j) with ``j >= stops[i]``, and `scale` times its gradient."""
         n, m = X.shape
         columns = np.ascontiguousarray(X.T)
-        pieces = pair_pieces(stops)
-        parts = np.zeros((len(pieces), n * m), X.dtype)
+        pieces = Pieces(pair_pieces(stops), ranks)
+        parts = np.zeros((len(pieces.own), n * m), X.dtype)
 
         def add(number: int, start: int, stop: int) -> float:
             G = parts[number].reshape(m, n)
@@ -191,10 +199,10 @@ class CompiledBackend(Backend):
                 numba_edges.add_later_pairs(*kernel, columns, charges, stops, start, stop, G)
             )
 
-        totals = run_pieces(add, pieces, self.n_threads)
         flat = np.empty(m * n, X.dtype)
-        self._collect(parts, scale, flat)
-        return sum(totals), np.ascontiguousarray(flat.reshape(m, n).T)
+        value = self._sum(add, pieces, parts, 1.0, flat, columns)
+        flat *= X.dtype.type(scale)
+        return value, np.ascontiguousarray(flat.reshape(m, n).T)
 
     def momentum_step(
         self,
@@ -208,6 +216,33 @@ class CompiledBackend(Backend):
         arrays: list[Any] = [x.numpy() for x in (X, velocity, gains, gradient)]
         momentum_step(*arrays, *step, out.numpy())  # type: ignore[call-arg]
         return out
+
+    def _sum(
+        self,
+        add: Callable[..., float],
+        pieces: Pieces,
+        parts: Any,
+        scale: float,
+        out: Any,
+        x: Any,
+    ) -> float:
+        """The value of all pieces, times `scale`; their gradient, times `scale`, into `out`."""
+        totals = run_pieces(add, pieces.own, self.n_threads)
+        ranks = pieces.ranks
+        if ranks is None:
+            self._collect(parts, scale, out)
+            return sum(totals) * scale
+        if totals:
+            self._collect(parts, 1.0, out)
+        else:
+            out[:] = 0
+        numbers = np.zeros(pieces.count)
+        numbers[pieces.first : pieces.first + len(totals)] = totals
+        found, values = ranks.total(
+            torch.from_numpy(out), torch.from_numpy(numbers), digest(torch.from_numpy(x))
+        )
+        np.multiply(found.numpy(), out.dtype.type(scale), out=out)
+        return sum(values.tolist()) * scale
 
     def _collect(self, parts: Any, scale: float, out: Any) -> None:
         """Add up the pieces' gradients in a fixed order, times `scale`, into `out`."""
@@ -242,6 +277,34 @@ class CompiledBackend(Backend):
         return V
 
 
+class Pieces:
+    """The pieces of a sum, and those of this rank.
+
+    Parameters
+    ----------
+    pieces : sequence of tuple
+        They depend on the problem alone.
+    ranks : Ranks or None
+        They share the pieces, unless there is one piece only.
+
+    Attributes
+    ----------
+    own : list of tuple
+        The pieces of this rank, numbered.
+    first, count : int
+        Number of the first one among all pieces, and number of these.
+    ranks : Ranks or None
+        None if each rank has all pieces.
+    """
+
+    def __init__(self, pieces: Sequence[tuple[int, ...]], ranks: Ranks | None) -> None:
+        self.count = len(pieces)
+        self.ranks = ranks if self.count > 1 else None
+        own = slice(0, self.count) if self.ranks is None else self.ranks.share(self.count)
+        self.first = own.start
+        self.own = [(k, *piece) for k, piece in enumerate(pieces[own])]
+
+
 def _kernel_of(function: Penalty | Loss, dtype: torch.dtype) -> tuple[int, Any]:
     """Kind and parameters of a built-in function, the arguments of the compiled loops."""
     kernel = function.kernel_parameters()
@@ -268,27 +331,29 @@ def edge_pieces(counts: Sequence[int], length: int) -> list[tuple[int, int, int]
     Returns
     -------
     pieces : list of tuple (run, start, stop)
-        Index of the run, and its edges ``start:stop``.
+        Index of the run, and its edges ``start:stop``. The first half of the pieces has about half
+        of each run, so that two ranks take equally long.
     """
     most = min(max(_PARTS // length, _MIN_PIECES), _MAX_PIECES)
     size = max(_EDGES_PER_PIECE, -(-sum(counts) // most))
-    return [
+    pieces = [
         (run, start, stop)
         for run, count in enumerate(counts)
         for start, stop in even_pieces(0, count, -(-count // size))
     ]
+    return sorted(pieces, key=lambda piece: (piece[1] + piece[2]) / counts[piece[0]])
 
 
-def row_pieces(n_items: int) -> list[tuple[int, int, int]]:
-    """Numbered pieces of rows with about equally many pairs; they depend only on `n_items`."""
+def row_pieces(n_items: int) -> list[tuple[int, int]]:
+    """Pieces of rows with about equally many pairs; they depend only on `n_items`."""
     return pair_pieces(np.arange(1, n_items + 1))
 
 
-def pair_pieces(stops: np.ndarray) -> list[tuple[int, int, int]]:
+def pair_pieces(stops: np.ndarray) -> list[tuple[int, int]]:
     """The same for the pairs (i, j) with ``j >= stops[i]``."""
     n_items = len(stops)
     before = np.concatenate([[0], np.cumsum(n_items - stops)])
     n_pairs = int(before[-1])
     count = min(max(1, n_pairs // _PAIRS_PER_PIECE), _MAX_PIECES)
     bounds = np.searchsorted(before[:-1], np.linspace(0, n_pairs, count + 1)).tolist()
-    return [(k, start, stop) for k, (start, stop) in enumerate(pairwise(bounds))]
+    return list(pairwise(bounds))

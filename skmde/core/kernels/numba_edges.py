@@ -143,20 +143,39 @@ def add_edges(
 
 
 @jit()
+def _halves(count: int) -> Any:
+    """Which part is added to which, one after the other, to add up each half before the whole."""
+    steps = np.empty((count - 1, 2), np.int64)
+    left, stack = count - 1, [(0, count)]
+    while stack:
+        low, high = stack.pop()
+        if high - low > 1:
+            middle = (low + high) // 2
+            left -= 1
+            steps[left, 0], steps[left, 1] = low, middle
+            stack.append((low, middle))
+            stack.append((middle, high))
+    return steps
+
+
+@jit()
 def collect(parts: Any, scale: float, start: int, stop: int, out: Any) -> None:
-    """``out = scale * sum(parts)`` for flat positions ``start:stop``; sets the parts to 0."""
-    factor = out.dtype.type(scale)
+    """``out = scale * sum(parts)`` for flat positions ``start:stop``; sets the parts to 0.
+
+    Each half of the parts is added up before the whole, and so are its halves. So two, four or
+    eight processes, which add up some of the parts each, get the same bits.
+    """
+    factor, steps = out.dtype.type(scale), _halves(parts.shape[0])
     for first in range(start, stop, CHUNK):
         last = min(first + CHUNK, stop)
-        for k in range(first, last):
-            out[k] = parts[0, k]
-            parts[0, k] = 0
-        for q in range(1, parts.shape[0]):
+        for q in range(steps.shape[0]):
+            to, other = parts[steps[q, 0]], parts[steps[q, 1]]
             for k in range(first, last):
-                out[k] += parts[q, k]
-                parts[q, k] = 0
+                to[k] += other[k]
+                other[k] = 0
         for k in range(first, last):
-            out[k] *= factor
+            out[k] = parts[0, k] * factor
+            parts[0, k] = 0
 
 
 @jit(fastmath=CONTRACT)

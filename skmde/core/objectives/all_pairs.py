@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from skmde._utils.ranks.together import current_ranks
 from skmde.core.kernels.backend import Backend, Run, Sums
 from skmde.core.objectives.edges import (
     Distortion,
@@ -219,7 +220,8 @@ class AllPairsTerm:
         backend : Backend
         """
         w, delta, n = pairs.given_weights, pairs.deviations, pairs.n_items
-        sums = backend.all_pairs_sums(pairs.function, w, delta, n, n_components, dtype)
+        shape = n, n_components, dtype, current_ranks()
+        sums = backend.all_pairs_sums(pairs.function, w, delta, *shape)
         return None if sums is None else cls(pairs, sums, backend)
 
     def value_and_gradient(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:

@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from skmde._utils.ranks.together import current_ranks
 from skmde.core.kernels import torch_reference
 from skmde.core.kernels.backend import Backend, Sums, TorchBackend, choose_backend
 from skmde.core.objectives.all_pairs import AllPairs
@@ -58,7 +59,7 @@ class EdgeTerm:
         runs = edges.runs()
         served = [run for run in runs if backend.supports(run.function)]
         others = [run for run in runs if not backend.supports(run.function)]
-        shape = n_items, n_components, dtype
+        shape = n_items, n_components, dtype, current_ranks()
         self._sums: list[Sums] = []
         if served:
             self._sums.append(backend.edge_sums(served, *shape))

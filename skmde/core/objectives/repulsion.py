@@ -30,6 +30,7 @@ from typing import ClassVar
 import torch
 
 from skmde._linalg.standardize import centered
+from skmde._utils.ranks.together import current_ranks
 from skmde.core.kernels.backend import Backend, Sums
 from skmde.functions.base import Penalty
 
@@ -66,13 +67,13 @@ def energy_sums(
     accuracy : {"fast", "precise"}
         Accuracy of the lattice, which sums over many items.
     """
-    shape = n_items, n_components, dtype
+    shape, ranks = (n_items, n_components, dtype), current_ranks()
     is_slow = n_components > 2 or function.smooth_length is None
     if n_items > (_EXACT_IF_SLOW if is_slow else _EXACT):
-        sums = backend.lattice_sums(function, item_weights, *shape, accuracy)
+        sums = backend.lattice_sums(function, item_weights, *shape, accuracy, ranks)
         if sums is not None:
             return sums
-    return backend.product_sums(function, item_weights, *shape)
+    return backend.product_sums(function, item_weights, *shape, ranks)
 
 
 class RepulsiveTerm(ABC):

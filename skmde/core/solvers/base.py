@@ -22,6 +22,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.reductions import dot
+from skmde._utils.ranks.together import all_called
 from skmde._utils.warn import warn
 from skmde.constraints import Constraint
 from skmde.core.checkpoints.checkpoint import Checkpoint
@@ -169,7 +170,7 @@ def solve(
     """
     solver.check(objective)
     with progress_bar(verbose, solver.max_iter) as bar:
-        everything = objective, constraint, start, [*callbacks, *bar]
+        everything = objective, constraint, start, all_called([*callbacks, *bar])
         if checkpoint is None:
             result = solver.minimize(*everything)
         else:

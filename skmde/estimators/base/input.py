@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from skmde._utils.ranks.together import agreed_seed
 from skmde._utils.sklearn_compat import check_array, validate_data
 from skmde._utils.validation import as_host_array, check_magnitude, check_not_masked
 from skmde.estimators.base.atomic import AtomicFitMixin
@@ -48,7 +49,8 @@ class InputMixin(NestedParametersMixin, AtomicFitMixin):
         if self.random_state is None:
             # None: seeded by the operating system
             checkpoint = self._open_checkpoint
-            return np.random.RandomState(None if checkpoint is None else checkpoint.seed())
+            seed = agreed_seed(None if checkpoint is None else checkpoint.seed())
+            return np.random.RandomState(seed)
         return check_random_state(self.random_state)
 
     def _checked_input(self, X):

@@ -25,6 +25,7 @@ from dataclasses import replace
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from skmde._utils.ranks.together import current_ranks
 from skmde._utils.warn import warn
 from skmde._utils.workers import end_with
 from skmde.constraints import Centered
@@ -45,8 +46,8 @@ def best_of_starts(problem, start, seeds, options, n_jobs, *, own_start=False):
     seeds : sequence of int
         Seeds of the further ones.
     options : dict
-        Of the solver. With callbacks, a progress bar or a checkpoint, the starts are solved one
-        after another in this process.
+        Of the solver. With callbacks, a progress bar or a checkpoint, or if ranks share each solve,
+        the starts are solved one after another in this process.
     n_jobs : int or None
         Number of workers, as for :class:`joblib.Parallel`; if there is one, its number of threads.
     own_start : bool, default=False
@@ -69,6 +70,7 @@ def best_of_starts(problem, start, seeds, options, n_jobs, *, own_start=False):
     shared = (
         quiet
         and options.get("checkpoint") is None
+        and current_ranks() is None
         and len(seeds) > 0
         and effective_n_jobs(n_jobs) > 1
     )

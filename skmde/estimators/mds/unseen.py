@@ -10,6 +10,7 @@ from skmde._utils.device import cpu_by_default
 from skmde._utils.rows import blocks_of_rows, rows_of
 from skmde._utils.sklearn_compat import TransformerMixin, check_is_fitted
 from skmde._utils.threads import count_threads
+from skmde._utils.workers import by_workers
 from skmde.core.placement.by_distances import place_by_distances
 from skmde.estimators.base.input import as_output
 from skmde.estimators.base.support import SupportMixin
@@ -75,7 +76,7 @@ class UnseenByDistancesMixin(SupportMixin, TransformerMixin):  # set_output appl
         check_is_fitted(self)
         with cpu_by_default():
             X = self._checked_unseen(X)
-            return as_output(self._coordinates(X), X)
+            return as_output(by_workers(self._coordinates, X), X)
 
     def _coordinates(self, X):
         project = self._row_projection()

@@ -85,6 +85,14 @@ class KeptPairs:
             if self._size > self._most:
                 self._shrink()
 
+    def share(self, ranks):
+        """Add the pairs that the other ranks have kept."""
+        sources, counts = self._merged_rows()
+        kept = self._targets[: self._size], self._lengths[: self._size]
+        for rank, theirs in enumerate(ranks.gathered([sources, counts, *kept])):
+            if rank != ranks.rank:
+                self.add(*theirs)
+
     def finish(self, n):
         """Sorted edges and their distances."""
         if self._wanted is not None and self._size > self._wanted:

@@ -27,11 +27,13 @@ from joblib import Parallel, delayed, effective_n_jobs
 from scipy.sparse.csgraph import dijkstra
 
 from skmde._utils.random import distinct_integers, private_generator
+from skmde._utils.ranks.together import current_ranks
 from skmde._utils.threads import count_threads, run_pieces
 from skmde._utils.workers import end_with
 from skmde.preprocessing.graphs.adjacency import as_adjacency, is_unweighted
 from skmde.preprocessing.graphs.breadth_first import Searcher
 from skmde.preprocessing.graphs.pair_priorities import KEEP_ALL, priorities
+from skmde.preprocessing.graphs.rank_sources import join, own_sources
 from skmde.preprocessing.graphs.reachable_pairs import KeptPairs, PairNumbering
 
 __all__ = ["ShortestPaths", "shortest_paths"]
@@ -153,6 +155,8 @@ def shortest_paths(
     if limit is not None:
         kept = KeptPairs(wanted, rng, dtype)
         search.within(numbering, limit, kept)
+        if (ranks := current_ranks()) is not None:
+            kept.share(ranks)
         edges, distances = kept.finish(n)
     elif wanted is None or wanted >= numbering.n_reachable:
         distances = np.empty(numbering.n_reachable, dtype)
@@ -206,13 +210,16 @@ class _BreadthFirst:
         def search(batch):
             self._searcher.every(batch, numbering.starts, numbering.position, out)
 
-        self._run(search, numbering.sources)
+        self._run(search, own_sources(numbering.sources))
+        join(out, numbering.starts, numbering.sources)
 
     def sampled(self, starts, edges, out):
         def search(batch):
             self._searcher.sampled(batch, starts, edges, out)
 
-        self._run(search, np.flatnonzero(np.diff(starts)))
+        sources = np.flatnonzero(np.diff(starts))
+        self._run(search, own_sources(sources))
+        join(out, starts, sources)
 
     def within(self, numbering, limit, kept):
         most = min(limit / self._length, self._n_nodes)
@@ -226,7 +233,7 @@ class _BreadthFirst:
         def search(batch):
             kept.add(*self._searcher.within(batch, levels, kept.keys, kept.threshold, kept.dtype))
 
-        self._run(search, numbering.sources)
+        self._run(search, own_sources(numbering.sources))
 
     def _run(self, search, sources):
         with _progress(self._verbose, len(sources)) as advance:
@@ -252,9 +259,11 @@ class _Dijkstra:
         for sources, (_, _, lengths) in parts:
             start = numbering.starts[sources[0]]
             out[start : start + len(lengths)] = lengths
+        join(out, numbering.starts, numbering.sources)
 
     def sampled(self, starts, edges, out):
-        chunks = self._chunks(np.flatnonzero(np.diff(starts)).astype(np.int32))
+        all_sources = np.flatnonzero(np.diff(starts)).astype(np.int32)
+        chunks = self._chunks(own_sources(all_sources))
         tasks = (
             delayed(_look_up)(
                 os.getpid(),
@@ -267,6 +276,7 @@ class _Dijkstra:
         )
         for sources, lengths in self._results(tasks, chunks):
             out[starts[sources[0]] : starts[sources[-1] + 1]] = lengths
+        join(out, starts, all_sources)
 
     def within(self, numbering, limit, kept):
         parts = self._selections(numbering, limit, lambda: (kept.keys, kept.threshold))
@@ -274,7 +284,7 @@ class _Dijkstra:
             kept.add(sources, *selected)
 
     def _selections(self, numbering, limit, priority):
-        chunks = self._chunks(numbering.sources)
+        chunks = self._chunks(own_sources(numbering.sources))
         tasks = (
             delayed(_select)(os.getpid(), self._adjacency, sources, limit, *priority())
             for sources in chunks

@@ -108,8 +108,7 @@ def test_bits_do_not_depend_on_threads(n_threads, monkeypatch):
 def test_pieces_cover_every_row_once(n, monkeypatch):
     monkeypatch.setattr(backend_module, "_PAIRS_PER_PIECE", 7)
     pieces = backend_module.row_pieces(n)
-    assert [k for k, _, _ in pieces] == list(range(len(pieces)))
-    rows = np.concatenate([np.arange(start, stop) for _, start, stop in pieces])
+    rows = np.concatenate([np.arange(start, stop) for start, stop in pieces])
     np.testing.assert_array_equal(rows, np.arange(n - 1))
 
 

@@ -225,7 +225,7 @@ def test_pieces_cover_all_edges_of_each_run_once(monkeypatch, counts):
     monkeypatch.setattr(backend_module, "_EDGES_PER_PIECE", 300)
     pieces = edge_pieces(counts, 100)
     assert len(pieces) >= sum(counts) / 300
-    covered = [(run, k) for run, start, stop in pieces for k in range(start, stop)]
+    covered = sorted((run, k) for run, start, stop in pieces for k in range(start, stop))
     assert covered == [(run, k) for run, count in enumerate(counts) for k in range(count)]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from skmde._linalg.reductions import bounding_box
+from skmde._utils.ranks.group import Ranks
 from skmde._utils.threads import even_pieces, run_pieces
 from skmde.core.kernels import numba_maps
 from skmde.core.kernels.lattice import numba_near
@@ -32,6 +33,8 @@ class CompiledSummation(Summation):
         Needed for `energy` only.
     n_threads : int
         The results do not depend on it.
+    ranks : Ranks, optional
+        They share the close pairs, too.
     """
 
     def __init__(
@@ -41,8 +44,9 @@ class CompiledSummation(Summation):
         charges: np.ndarray,
         add_pairs: Callable[[Any, Any, np.ndarray], tuple[float, np.ndarray]] | None = None,
         n_threads: int = 1,
+        ranks: Ranks | None = None,
     ) -> None:
-        super().__init__(penalty, layouts, charges)
+        super().__init__(penalty, layouts, charges, ranks)
         kernel = penalty.kernel_parameters()
         assert kernel is not None
         self._kind, self._params = kernel[0], np.array(kernel[1:])
@@ -80,10 +84,22 @@ class CompiledSummation(Summation):
                 )
             )
 
+        # number of items in the planes before each one
+        cells_before = cells.starts[:: cells.shape[1] * cells.shape[2]]
         pieces = even_pieces(0, cells.shape[0], min(_PIECES, cells.shape[0]))
-        total = 0.0
+        ranks, count = self._ranks if len(pieces) > 1 else None, len(pieces)
+        mine = slice(0, count) if ranks is None else ranks.share(count)
+        values = np.zeros(count)
+        # A piece adds to items of the next one, so a rank needs the piece before its own.
+        first = max(mine.start - 1, 0)
         for parity in (0, 1):
-            total += sum(run_pieces(add, pieces[parity::2], self._n_threads))
+            run = slice(first + (first + parity) % 2, mine.stop, 2)
+            values[run] = run_pieces(add, pieces[run], self._n_threads)
+        if ranks is not None:
+            ranks.fill(values, ranks.bounds(count))
+            ends = [0, *(int(cells_before[last]) for _, last in pieces)]
+            ranks.fill(G, [ends[k] for k in ranks.bounds(count)])
+        total = sum(values[0::2].tolist()) + sum(values[1::2].tolist())
         gradient = np.empty_like(X)
         gradient[cells.order] = G
         return total, gradient

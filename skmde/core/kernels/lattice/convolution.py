@@ -44,6 +44,7 @@ import numpy as np
 import scipy.fft
 
 from skmde._linalg.reductions import bounding_box
+from skmde._utils.ranks.group import Ranks
 from skmde._utils.threads import even_pieces, run_pieces
 from skmde.core.kernels.lattice import numba_loops, numba_loops_3d
 from skmde.core.kernels.lattice.splines import own_polynomial, spline_transform
@@ -186,7 +187,12 @@ class Lattice:
         return self.grid.spacing
 
     def energy(
-        self, X: np.ndarray, charges: np.ndarray, low: np.ndarray, high: np.ndarray
+        self,
+        X: np.ndarray,
+        charges: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        ranks: Ranks | None = None,
     ) -> tuple[float, np.ndarray]:
         """The energy R(X), and its gradient.
 
@@ -197,13 +203,15 @@ class Lattice:
         charges : array of shape (n,)
         low, high : array of shape (m,)
             Corners of a box that contains all positions.
+        ranks : Ranks, optional
+            If there are many charges, each rank spreads and reads some of them.
 
         Returns
         -------
         value : float
         gradient : array of shape (n, m), dtype of X
         """
-        sums = self._energy(X, charges, low, high)
+        sums = self._energy(X, charges, low, high, ranks)
         # While the embedding grows, it leaves one size of lattice after another for good. Together
         # their transforms would take more memory than all other arrays of a solve.
         for size in list(self._transforms)[:-_RECENT]:
@@ -218,9 +226,17 @@ class Lattice:
         return self._energy(local, charges, *bounding_box(local))
 
     def _energy(
-        self, X: np.ndarray, charges: np.ndarray, low: np.ndarray, high: np.ndarray
+        self,
+        X: np.ndarray,
+        charges: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        ranks: Ranks | None = None,
     ) -> tuple[float, np.ndarray]:
-        U, charges, order, P, own, _ = self._solve(X, charges, low, high)
+        count = min(_PIECES, -(-len(X) // _SMALL))
+        if count == 1:
+            ranks = None
+        U, charges, order, P, own, _ = self._solve(X, charges, low, high, ranks)
         G, n = np.empty_like(X), len(U)
         scale, loops = U.dtype.type(1 / self.spacing), _LOOPS[X.shape[1]]
 
@@ -229,8 +245,18 @@ class Lattice:
                 loops.gather(self._degree, U, charges, order, start, stop, P, own, scale, G)
             )
 
-        pieces = even_pieces(0, n, min(_PIECES, -(-n // _SMALL)))
-        return 0.5 * sum(run_pieces(read, pieces, self._n_threads)), G
+        pieces = even_pieces(0, n, count)
+        if ranks is None:
+            return 0.5 * sum(run_pieces(read, pieces, self._n_threads)), G
+        mine = ranks.share(count)
+        values = np.zeros(count)
+        values[mine] = run_pieces(read, pieces[mine], self._n_threads)
+        bounds = [0 if k == 0 else pieces[k - 1][1] for k in ranks.bounds(count)]
+        ranks.fill(values, ranks.bounds(count))
+        sorted_rows = G[order]
+        ranks.fill(sorted_rows, bounds)
+        G[order] = sorted_rows
+        return 0.5 * sum(values.tolist()), G
 
     def potential(
         self, X: np.ndarray, charges: np.ndarray, low: np.ndarray, high: np.ndarray
@@ -253,7 +279,12 @@ class Lattice:
         return P, origin
 
     def _solve(
-        self, X: np.ndarray, charges: np.ndarray, low: np.ndarray, high: np.ndarray
+        self,
+        X: np.ndarray,
+        charges: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        ranks: Ranks | None = None,
     ) -> tuple[Any, ...]:
         """Positions in units of the spacing, charges, their order, and the potential."""
         dtype = np.dtype(self._dtype or X.dtype)
@@ -263,7 +294,7 @@ class Lattice:
         order = np.empty(len(U), np.int32)
         bounds = np.empty(-(-shape[0] // numba_loops.STRIPE) + 1, np.int64)
         numba_loops.sort_by_stripe(U, order, bounds)
-        Q = self._spread(U, charges, order, bounds, shape)
+        Q = self._spread(U, charges, order, bounds, shape, ranks)
         return U, charges, order, *self._potential(Q, dtype), origin
 
     def _spread(
@@ -273,6 +304,7 @@ class Lattice:
         order: np.ndarray,
         bounds: np.ndarray,
         shape: list[int],
+        ranks: Ranks | None = None,
     ) -> np.ndarray:
         n_stripes, loops = len(bounds) - 1, _LOOPS[len(shape)]
         padded = (n_stripes + 1) * numba_loops.STRIPE
@@ -282,13 +314,26 @@ class Lattice:
             for s in range(first, last, 2):
                 loops.spread(self._degree, U, charges, order, bounds[s], bounds[s + 1], Q)
 
+        # The rows of nodes of a rank get charges from the stripe before them, too. Each rank adds
+        # up all charges of its rows, in the order in which one process does.
+        cuts, low, high = [0, n_stripes], 0, n_stripes
+        if ranks is not None:
+            cuts = _even_stripes(bounds, ranks)
+            low, high = cuts[ranks.rank : ranks.rank + 2]
+            low, high = max(low - 1, 0), min(high + 1, n_stripes)
         count = min(_PIECES, -(-len(U) // _SMALL), -(-n_stripes // 2))
         for parity in (0, 1):
+            first_one = low + (low + parity) % 2
+            n_own = max(0, -(-(high - first_one) // 2))
             pieces = [
-                (2 * first + parity, min(2 * last + parity, n_stripes))
-                for first, last in even_pieces(0, -(-(n_stripes - parity) // 2), count)
+                (first_one + 2 * first, min(first_one + 2 * last, high))
+                for first, last in even_pieces(0, n_own, count)
             ]
             run_pieces(add, pieces, self._n_threads)
+        if ranks is not None:
+            rows = [cut * numba_loops.STRIPE for cut in cuts]
+            rows[-1] = len(Q)
+            ranks.fill(Q, rows)
         return Q[: shape[0]]
 
     def _potential(self, Q: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
@@ -349,6 +394,12 @@ class Lattice:
             found = H.astype(dtype), own
         self._transforms[halves] = found  # the last one used is the last of the dictionary
         return found
+
+
+def _even_stripes(bounds: np.ndarray, ranks: Ranks) -> list[int]:
+    """Where the stripes of each rank begin, and where the last ones end: about as many points."""
+    cuts = np.searchsorted(bounds, ranks.bounds(int(bounds[-1])))
+    return [0, *(int(cut) for cut in cuts[1:-1]), len(bounds) - 1]
 
 
 def squared_distances(halves: tuple[int, ...], spacing: float) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from skmde._utils.ranks.group import Ranks
 from skmde.core.kernels.lattice.layouts import Layout, Layouts
 from skmde.core.kernels.lattice.plan import Plan, bounded, enough_work
 from skmde.core.kernels.lattice.softening import Softening
@@ -27,10 +28,15 @@ class Summation(ABC):
     layouts : Layouts
     charges : array or tensor of shape (n,)
         Factors of the items in the weights of pairs.
+    ranks : Ranks, optional
+        They share the charges on a lattice of all items.
     """
 
-    def __init__(self, penalty: Penalty, layouts: Layouts, charges: Any) -> None:
+    def __init__(
+        self, penalty: Penalty, layouts: Layouts, charges: Any, ranks: Ranks | None = None
+    ) -> None:
         self.penalty, self.layouts, self.charges = penalty, layouts, charges
+        self._ranks = ranks
         self._lattice_of = cache(self.lattice)
         self._softening_of = cache(self._softening)
 
@@ -86,7 +92,7 @@ class Summation(ABC):
         layout, work = self.layouts.best(X, low, high, self.host)
         if layout is None or work > enough_work(len(X)):
             return self._planned(X)
-        value, gradient = self._lattice_of(layout).energy(X, self.charges, low, high)
+        value, gradient = self._lattice_of(layout).energy(X, self.charges, low, high, self._ranks)
         if layout.radius:
             energy, part = self.cores(X, self.charges, layout)
             value, gradient = value + energy, gradient + part

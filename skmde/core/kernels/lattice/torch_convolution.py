@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.reductions import dot
+from skmde._utils.ranks.group import Ranks
 from skmde.core.kernels.lattice.convolution import Grid, half_length
 from skmde.core.kernels.lattice.splines import (
     SLOPES,
@@ -49,11 +50,19 @@ class TorchLattice:
         self._kept: tuple[Any, ...] | None = None
 
     def energy(
-        self, X: torch.Tensor, charges: torch.Tensor, low: np.ndarray, high: np.ndarray
+        self,
+        X: torch.Tensor,
+        charges: torch.Tensor,
+        low: np.ndarray,
+        high: np.ndarray,
+        ranks: Ranks | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The energy and its gradient, for positions of shape (n, m) in a box, m = 2 or 3."""
         origin, shape = self._grid.box(low, high)
         dtype, degree = self._dtype_for(X), self._grid.degree
+        if ranks is not None:  # each spreads and reads its own charges
+            n, own_rows = len(X), ranks.share(len(X))
+            X, charges = X[own_rows], charges[own_rows]
         q = charges.to(dtype)
         U = X.to(dtype) / self._grid.spacing
         U = U - torch.as_tensor(origin, dtype=dtype, device=X.device)
@@ -75,6 +84,8 @@ class TorchLattice:
         for offset in offsets:
             charge = (q * _product(w, offset)).double() * self._unit
             Q.index_add_(0, nodes(offset), charge.round().long())
+        if ranks is not None:
+            Q = ranks.sum(Q)
         P, own_part = self._potential((Q.double() / self._unit).to(dtype).view(shape))
         value, gradient = torch.zeros_like(q), [torch.zeros_like(q) for _ in axes]
         for offset in offsets:
@@ -85,7 +96,11 @@ class TorchLattice:
         own, halves = _own(own_part, t)
         inverse = 1 / self._grid.spacing
         forces = [q * (g - q * h) * inverse for g, h in zip(gradient, halves, strict=True)]
-        return 0.5 * dot(q, value - q * own), torch.stack(forces, dim=1).to(X.dtype)
+        found = torch.stack([q, value - q * own, *forces], dim=1)
+        if ranks is not None:
+            found = ranks.rows_of_all(found, n)
+        energy = 0.5 * dot(found[:, 0].contiguous(), found[:, 1].contiguous())
+        return energy, found[:, 2:].to(X.dtype)
 
     def local_energy(
         self, X: torch.Tensor, charges: torch.Tensor

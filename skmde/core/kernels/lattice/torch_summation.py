@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.reductions import dot
+from skmde._utils.ranks.group import Ranks
 from skmde.core.kernels.lattice import torch_convolution
 from skmde.core.kernels.lattice.layouts import Layout, Layouts
 from skmde.core.kernels.lattice.softening import softened_values
@@ -21,8 +22,14 @@ _PAIRS = 1 << 21  # pairs that are computed at once
 class TorchSummation(Summation):
     """Sums by torch operations; see the base class."""
 
-    def __init__(self, penalty: Penalty, layouts: Layouts, charges: torch.Tensor) -> None:
-        super().__init__(penalty, layouts, charges)
+    def __init__(
+        self,
+        penalty: Penalty,
+        layouts: Layouts,
+        charges: torch.Tensor,
+        ranks: Ranks | None = None,
+    ) -> None:
+        super().__init__(penalty, layouts, charges, ranks)
         self._total = float(charges.abs().double().sum())
 
     def lattice(self, layout: Layout) -> TorchLattice:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skmde._utils.ranks.together import current_ranks
 from skmde._utils.threads import run_rows
 from skmde.preprocessing.neighbors.backends.kernels import refine
 
@@ -35,8 +36,11 @@ class RowSearch:
         indices : ndarray of shape (n, k), int32
         values : ndarray of shape (n, k), float64
         """
-        own = np.arange(self.rows.shape[0], dtype=np.int32)
-        return self.search(self.rows, k, own, n_jobs)
+        own, ranks = np.arange(self.rows.shape[0], dtype=np.int32), current_ranks()
+        if ranks is None:
+            return self.search(self.rows, k, own, n_jobs)
+        part = ranks.share(len(own))  # each rank has an index of all rows
+        return ranks.joined(self.search(self.rows[part], k, own[part], n_jobs))
 
 
 def nearest_candidates(queries, exclude, rows, candidates, bounds, k, n_jobs, order=None):

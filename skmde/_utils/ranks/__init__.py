@@ -1,0 +1,1 @@
+"""Work that the processes of a ``torch.distributed`` group share."""
