@@ -69,7 +69,7 @@ WAYS = {
     "estimators._preserve_distances._MAX_LANDMARKS": 4,
     "estimators._quadratic._FEW": 0,
     "estimators.pairs.anchored._MAX_LANDMARKS": 4,
-    "estimators.pairs.anchored._MAX_PAIRS": 10,
+    "estimators.pairs.anchored.MAX_PAIRS": 10,
     "estimators.pairs.base._FEW_PAIRS": 0,
     "estimators.pairs.path_distances._ALL_PATHS": 0,
     "estimators.pairs.path_distances._MAX_LENGTHS": 1,
