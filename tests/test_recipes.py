@@ -119,8 +119,8 @@ class CountingBackend(TorchBackend):
 
     n_sums = 0
 
-    def edge_sums(self, runs, n_items, n_components, dtype):
-        sums = super().edge_sums(runs, n_items, n_components, dtype)
+    def edge_sums(self, runs, n_items, n_components, dtype, ranks=None):
+        sums = super().edge_sums(runs, n_items, n_components, dtype, ranks)
 
         def counted(X, scale):
             self.n_sums += 1

@@ -523,7 +523,7 @@ class PreserveDistances(
         return problem.count_loose()
 
     def _stages(self, size):
-        return self._stages_of(size, self._most_pairs(size))
+        return self._stages_of(size, min(self._most_pairs(size), self._expected_pairs(size)))
 
     def _stages_of(self, size, n_pairs):
         listed = n_pairs < all_pairs(size.n_samples) or size.n_stored is not None
@@ -532,18 +532,23 @@ class PreserveDistances(
 
     def _most_pairs(self, size):
         """`max_pairs`, or as many as a given limit of memory has room for if these are fewer."""
-        most = min(self.max_pairs, all_pairs(size.n_samples))
-        if size.n_stored is not None and self._metric_is("precomputed"):
-            most = min(most, max(size.n_stored, 1))
         if self.memory_limit is None:
-            return most
-        limit = self._limit()
-        if max(stage.n_bytes for stage in self._stages_of(size, most)) <= limit:
-            return most
+            return self.max_pairs
+        limit, expected = self._limit(), self._expected_pairs(size)
+        if max(stage.n_bytes for stage in self._stages_of(size, expected)) <= limit:
+            return self.max_pairs
         options = {"rows": not self._is_precomputed(), "ordered": bool(self.monotone)}
         room = pairs_within(limit, size, **options)
         # A sample with a few pairs only is not placed well.
-        return room if room >= _FEWEST_PAIRS * size.n_samples else most
+        return room if room >= _FEWEST_PAIRS * size.n_samples else self.max_pairs
+
+    def _expected_pairs(self, size):
+        """At most how many pairs there are, before a limit of memory lowers their number."""
+        most = min(self.max_pairs, all_pairs(size.n_samples))
+        only_stored = size.n_stored is not None and self._metric_is("precomputed")
+        if only_stored and self.n_neighbors is None:
+            most = min(most, max(size.n_stored, 1))
+        return most
 
     def _advice(self, size):
         room = pairs_within(

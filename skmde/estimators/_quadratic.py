@@ -25,7 +25,7 @@ from skmde.core.spectral.spectrum import SOLVERS, WATCHED, choose_solver, smalle
 from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.input import as_output
-from skmde.estimators.base.peer_arguments import suggest_peer_arguments
+from skmde.estimators.base.peer_arguments import suggest_spectral_arguments
 from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import Callbacks, Data, Metric, Parameters, RandomState
 from skmde.estimators.judging.problem import SolvedProblem
@@ -223,7 +223,7 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
         "verbose": ["verbose"],
     }
 
-    @suggest_peer_arguments
+    @suggest_spectral_arguments
     def __init__(
         self,
         n_components: int = 2,

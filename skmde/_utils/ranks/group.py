@@ -130,7 +130,9 @@ class Ranks:
     def told(self, facts: Any) -> list[Any]:
         """What each rank tells the others, in forms that JSON has."""
         sent = np.frombuffer(json.dumps(facts).encode(), np.uint8)
-        return [json.loads(text.tobytes()) for (text,) in self.gathered([sent])]
+        return [
+            json.JSONDecoder().decode(text.tobytes().decode()) for (text,) in self.gathered([sent])
+        ]
 
     def _sum(
         self, flat: torch.Tensor, numbers: torch.Tensor

@@ -14,7 +14,6 @@ _OURS = {
     "dissimilarity": ("metric",),
     "distances": ("metric",),
     "early_exaggeration": ("repulsive_weight",),
-    "eigen_solver": ("solver",),
     "eigen_tol": ("tol",),
     "embedding_dim": ("n_components",),
     "eps": ("tol",),
@@ -52,6 +51,7 @@ _NEEDLESS = {
     "dens_var_shift": "densities are not preserved",
     "densmap": "densities are not preserved",
     "device": "the problem is solved on the CPU",
+    "eigen_solver": "no eigenvalue problem is solved",
     "hessian_tol": "there is one method of locally linear embedding, the standard one",
     "init": "the optimum is computed without a starting point",
     "learning_rate": "step sizes are found by a line search",
@@ -80,3 +80,5 @@ _NEEDLESS = {
 }
 
 suggest_peer_arguments = suggest_renamed(_OURS, _NEEDLESS)
+# For estimators whose `solver` is that of an eigenvalue problem.
+suggest_spectral_arguments = suggest_renamed(_OURS | {"eigen_solver": ("solver",)}, _NEEDLESS)

@@ -87,7 +87,8 @@ def neighbor_stages(
     edges = stage("edges", _EDGES, kept, f"at most {n * k:.3g} pairs")
     copied = min(12.0 * n * size.n_features, _MOST_COPIED) if rows else 0.0
     start = stage("init", _EDGES, kept + copied, f"a start in {n_components} dimensions")
-    vectors = n * n_components * _COMPONENT + fraction * n * k * _SAMPLED_PAIR
+    sampled = min(fraction * n * k, all_pairs(n))
+    vectors = n * n_components * _COMPONENT + sampled * _SAMPLED_PAIR
     solve = stage("solve", _SOLVE, kept + vectors, f"{n:,} x {n_components} coordinates")
     return found, edges, start, solve
 

@@ -37,6 +37,12 @@ from skmde.preprocessing.neighbors.metrics.names import euclidean_form
 from skmde.preprocessing.neighbors.tables import NeighborTables
 
 
+def _stages_of_neighbors(size, parameters, products=False):
+    rows = not parameters._is_precomputed()
+    k = expected_neighbors(size, parameters.n_neighbors, many_neighbors, rows=rows)
+    return laplacian_stages(size, k, parameters.n_components, rows=rows, products=products)
+
+
 class Method(NamedTuple):
     """One of the values of the parameter `weights`.
 
@@ -56,12 +62,12 @@ class Method(NamedTuple):
         Whether more than the distances of the rows is used, so that no entry may be missing.
     places_by_neighbors : bool, default=False
         Whether an unseen sample is placed by its neighbours, whose tables the problem then has.
-    stages : callable
+    stages : callable, default=_stages_of_neighbors
         ``stages(size, parameters)`` returns the stages of a plan of memory.
     """
 
     build: Callable[[Any, Any], Any]
-    stages: Callable[[Size, Any], tuple[Stage, ...]]
+    stages: Callable[[Size, Any], tuple[Stage, ...]] = _stages_of_neighbors
     is_gram: bool = False
     takes_distances: bool = False
     takes_neighbors: bool = False
@@ -141,12 +147,6 @@ def _neighbors(X, parameters):
     return NeighborTables(X, grows=False, n_jobs=parameters.n_jobs, **_search(X, parameters))
 
 
-def _stages_of_neighbors(size, parameters, products=False):
-    rows = not parameters._is_precomputed()
-    k = expected_neighbors(size, parameters.n_neighbors, many_neighbors, rows=rows)
-    return laplacian_stages(size, k, parameters.n_components, rows=rows, products=products)
-
-
 def _stages_of_classical_mds(size, parameters):
     if not parameters._is_precomputed():
         if euclidean_form(parameters.metric, parameters.metric_params) == "euclidean":
@@ -161,14 +161,12 @@ def _stages_of_unfolding(size, parameters):
 METHODS: dict[str, Method] = {
     "laplacian": Method(
         _laplacian,
-        _stages_of_neighbors,
         takes_distances=True,
         takes_neighbors=True,
         places_by_neighbors=True,
     ),
     "normalized_laplacian": Method(
         partial(_laplacian, normalized=True),
-        _stages_of_neighbors,
         takes_distances=True,
         takes_neighbors=True,
         places_by_neighbors=True,
