@@ -85,6 +85,11 @@ def fit_context(method: Method) -> Method:
     return checked
 
 
+def check_parameters(estimator: Any) -> None:
+    """scikit-learn's check of single parameters, which `fit_context` makes before a fit."""
+    estimator._validate_params()
+
+
 def weighted_fit_context(method: Method) -> Method:
     """`fit_context` for a `fit` in which a sample of weight 2 is not the same as two copies of it.
 

@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 from skmde._utils.memory import as_bytes, as_text, available_memory
+from skmde._utils.sklearn_compat import check_parameters
 from skmde.estimators.base.typing import Data
 from skmde.estimators.planning.plan import MemoryPlan
 from skmde.estimators.planning.sizes import Size
@@ -40,8 +41,9 @@ class PlanningMixin:
         Raises
         ------
         ValueError
-            If X is a tuple that is no shape, or `memory_limit` is no amount of memory.
+            If X has no shape that `fit` takes, or if a parameter is invalid.
         """
+        check_parameters(self)
         return self._planned(Size.of(X))
 
     def _planned(self, size: Size) -> MemoryPlan:

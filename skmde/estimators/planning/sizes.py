@@ -51,7 +51,7 @@ class Size:
         Raises
         ------
         ValueError
-            If X is a tuple of other numbers.
+            If X is a tuple of other numbers, or has not two dimensions.
         """
         if is_networkx(X):
             n = X.number_of_nodes()
@@ -67,5 +67,10 @@ class Size:
         itemsize = 4 if getattr(X, "dtype", None) == np.float32 else 8
         if sp.issparse(X):
             return cls(X.shape[0], X.shape[1], X.nnz, itemsize)
-        shape = X.shape if hasattr(X, "shape") else np.shape(X)
-        return cls(int(shape[0]), int(shape[1]) if len(shape) > 1 else 1, None, itemsize)
+        shape = tuple(X.shape if hasattr(X, "shape") else np.shape(X))
+        if len(shape) != 2:
+            raise ValueError(
+                "A plan needs X as fit takes it, with 2 dimensions, or its shape as a tuple "
+                f"(n_samples, n_features); got an X of shape {shape}."
+            )
+        return cls(int(shape[0]), int(shape[1]), None, itemsize)

@@ -106,6 +106,27 @@ def test_a_shape_must_be_two_integers():
         PreserveNeighbors().plan((10, 2.5))
 
 
+@pytest.mark.parametrize("wrong", ["abc", None, np.arange(5), np.zeros((2, 2, 2))])
+def test_an_x_without_two_dimensions_has_no_plan(wrong):
+    with pytest.raises(ValueError, match=r"with 2 dimensions.*got an X of shape \("):
+        PreserveNeighbors().plan(wrong)
+
+
+@pytest.mark.parametrize(
+    ("cls", "params"),
+    [
+        (QuadraticMDE, {"weights": "umap"}),
+        (PreserveNeighbors, {"n_neighbors": "a"}),
+        (PreserveNeighbors, {"n_components": 0}),
+        (PreserveDistances, {"max_pairs": 0}),
+    ],
+)
+def test_a_plan_of_invalid_parameters_is_refused(cls, params):
+    (name,) = params
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of {cls.__name__}"):
+        cls(**params).plan((100, 5))
+
+
 def test_texts_of_amounts():
     assert [as_text(x) for x in (999, 1.5e6, 2.342e9, 1e12)] == [
         "0.999 kB",
