@@ -2,9 +2,10 @@
 
     python benchmarks/plan.py
 
-A line is a fit. *planned* and *taken* are the peaks of the whole process, with the libraries and
-the data; *fit* is the ratio of what the fit itself was planned to add and what it added. Linux
-only: the peak is reset before each fit. Results: ``benchmarks/results/plan.json``.
+A line is a fit of rows, or of a matrix of their distances or similarities. *planned* and *taken*
+are the peaks of the whole process, with the libraries and the data; *fit* is the ratio of what the
+fit itself was planned to add and what it added. Linux only: the peak is reset before each fit.
+Results: ``benchmarks/results/plan.json``.
 """
 
 from __future__ import annotations
@@ -40,6 +41,13 @@ FITS: list[tuple[str, int, int, str, dict[str, Any]]] = [
     ("QuadraticMDE", 100_000, 50, "float64", {"weights": "laplacian"}),
     ("QuadraticMDE", 50_000, 50, "float64", {"weights": "lle"}),
     ("AnchoredMDE", 60_000, 50, "float64", {}),
+    ("AnchoredMDE", 20_000, 20, "float64", {"loss": "squared"}),
+    ("PreserveNeighbors", 6_000, 5, "float64", {"metric": "precomputed"}),
+    ("PreserveNeighbors", 6_000, 5, "float64", {"metric": "affinity"}),
+    ("PreserveDistances", 6_000, 5, "float64", {"metric": "precomputed"}),
+    ("AnchoredMDE", 4_000, 5, "float64", {"metric": "precomputed", "loss": "squared"}),
+    ("QuadraticMDE", 4_000, 5, "float64", {"weights": "classical_mds", "metric": "precomputed"}),
+    ("QuadraticMDE", 4_000, 5, "float64", {"weights": "precomputed"}),
 ]
 LARGEST = 1_000_000  # rows, with --large
 CHILD = """
@@ -63,8 +71,15 @@ X = np.empty((n, d), dtype)
 for start in range(0, n, 10_000):
     few = X[start : start + 10_000]
     few[:] = centers[rng.integers(50, size=len(few))] + rng.standard_normal(few.shape)
+given = parameters.get("metric"), parameters.get("weights")
+if "precomputed" in given or "affinity" in given:
+    from scipy.spatial.distance import cdist
+    X = cdist(X, X)
+    if given != ("precomputed", None) and "classical_mds" not in given:
+        X = np.exp(-X)
 few_steps = {} if name == "QuadraticMDE" else {"max_iter": 12}
-fit(X[:300], **few_steps)  # loads and compiles what all fits need
+few = X[:300, :300] if X.shape[0] == X.shape[1] else X[:300]
+fit(few, **few_steps)  # loads and compiles what all fits need
 open("/proc/self/clear_refs", "w").write("5")
 before = status("VmRSS")
 plan = getattr(skmde, name)(**parameters).plan(X)

@@ -462,7 +462,9 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
             most = all_pairs(size.n_samples)
             n_pairs = most if size.n_stored is None else min(size.n_stored, most)
             n_pairs = min(n_pairs, MAX_PAIRS)
-            return distance_stages(size, n_pairs, rows=rows, listed=True, ordered=False)
+            return distance_stages(
+                size, n_pairs, rows=rows, listed=True, ordered=False, anchored=True
+            )
         k = expected_neighbors(size, self.n_neighbors, default_n_neighbors, rows=rows)
         sampled = self.repulsive_penalty is not None and self.repulsion == "sampled"
         fraction = (self.repulsive_fraction or 1.0) if sampled else 0.0

@@ -551,7 +551,8 @@ class PreserveNeighbors(
         sampled = self.repulsion in ("sampled", "far") or self.repulsive_fraction is not None
         k = expected_neighbors(size, self.n_neighbors, many_neighbors, rows=rows)
         fraction = (self.repulsive_fraction or 1.0) if sampled else 0.0
-        return neighbor_stages(size, k, self.n_components, rows=rows, fraction=fraction)
+        options = {"fraction": fraction, "copied_matrix": self._metric_is("affinity")}
+        return neighbor_stages(size, k, self.n_components, rows=rows, **options)
 
     def _advice(self, size):
         return (

@@ -21,17 +21,20 @@ _EDGES = 295.0, 77.0, 13.0
 _SOLVE = 407.0, 85.0, 15.0
 _COMPONENT = 82.0
 _SAMPLED_PAIR = 20.0
+_GIVEN = 2.0, 0.2  # copies of a given matrix, and of a dense one of distances
 _COPY = 1.15  # of a table of rows, with what the allocator loses
 # Of PreserveDistances: bytes for a pair.
 _ALL, _ALL_MEASURED = 20.0, 6.5
 _LISTED, _LISTED_MEASURED = 43.0, 35.0
 _ORDERED = 112.0  # with a regression on their order
+_ANCHORED = 130.0  # of AnchoredMDE
 _ROWS = 2.4  # copies of the rows
 # Of matrices of all pairs: bytes for an entry.
 _MATRIX, _PATHS = 16.0, 27.0
 _BLOCK_ROWS = 4096  # rows of the blocks that principal components are computed from
 _PRODUCTS = 40.0, 20.0  # of a product of weights: while it is computed, and after
-_VECTORS, _COPIES = 6, 3  # of the eigensolver, for each wanted one; of a given graph
+_VECTORS = 6  # of the eigensolver, for each wanted one
+_ENTRY = 36.0, 57.0  # of given weights: sparse, dense
 
 
 def all_pairs(n_samples: int) -> float:
@@ -52,7 +55,13 @@ def expected_neighbors(
 
 
 def neighbor_stages(
-    size: Size, n_neighbors: float, n_components: int, *, rows: bool, fraction: float = 0.0
+    size: Size,
+    n_neighbors: float,
+    n_components: int,
+    *,
+    rows: bool,
+    fraction: float = 0.0,
+    copied_matrix: bool = False,
 ) -> tuple[Stage, ...]:
     """The stages of an estimator of neighbours.
 
@@ -66,10 +75,12 @@ def neighbor_stages(
         Whether X holds rows, and not distances, similarities or neighbours.
     fraction : float, default=0.0
         Sampled repulsive pairs for each neighbour.
+    copied_matrix : bool, default=False
+        Whether a dense matrix is copied, as one of similarities is.
     """
     n, k = size.n_samples, n_neighbors
     searched = min(size.n_features, _PROJECTED) if rows else 0
-    copies = _COPY * size.n_bytes if rows else 2.0 * size.n_bytes
+    copies = (_COPY if rows else _GIVEN[size.n_stored is None and not copied_matrix]) * size.n_bytes
     wide = rows and size.n_features > _PROJECTED
     kept = copies if wide and size.itemsize > 4 else 0.0
 
@@ -112,7 +123,7 @@ def laplacian_stages(
 
 
 def distance_stages(
-    size: Size, n_pairs: float, *, rows: bool, listed: bool, ordered: bool
+    size: Size, n_pairs: float, *, rows: bool, listed: bool, ordered: bool, anchored: bool = False
 ) -> tuple[Stage, ...]:
     """The stages of an estimator of distances.
 
@@ -126,11 +137,16 @@ def distance_stages(
         Whether the pairs are some of all.
     ordered : bool
         Whether their order counts.
+    anchored : bool, default=False
+        Whether the problem is that of AnchoredMDE.
     """
-    copies = _ROWS * size.n_bytes if rows else _COPY * size.n_bytes
+    dense = size.n_stored is None
+    copies = (_ROWS if rows else 0.0 if dense else _COPY) * size.n_bytes
     measured, solved = (_LISTED_MEASURED, _LISTED) if listed else (_ALL_MEASURED, _ALL)
     if ordered:
         solved = _ORDERED
+    if anchored:
+        solved = _ANCHORED
     pairs = f"{n_pairs:.3g} pairs of {size.n_samples:,} samples"
     what = f"{pairs}, sampled" if listed and rows else pairs
     return (
@@ -158,18 +174,19 @@ def principal_stages(size: Size) -> tuple[Stage, ...]:
 
 def graph_stages(size: Size, n_components: int) -> tuple[Stage, ...]:
     """The stages of a given graph of weights."""
+    dense = size.n_stored is None
     entries = size.n_samples**2 if size.n_stored is None else size.n_stored
     vectors = 8.0 * _VECTORS * (n_components + 3) * size.n_samples
     return (
-        Stage("weights", _CODE + _COPIES * 12.0 * entries, f"{entries:.3g} weights"),
+        Stage("weights", _CODE + _ENTRY[dense] * entries, f"{entries:.3g} weights"),
         Stage("solve", _CODE + 12.0 * entries + vectors, "its smallest eigenvalues"),
     )
 
 
-def matrix_stages(size: Size, *, paths: bool) -> tuple[Stage, ...]:
-    """The stages of a method with a matrix of all pairs."""
+def matrix_stages(size: Size, *, paths: bool, given: bool = False) -> tuple[Stage, ...]:
+    """The stages of a method with a matrix of all pairs, which may be given as distances."""
     n = size.n_samples
-    each = _PATHS if paths else _MATRIX
+    each = _PATHS if paths else _MATRIX + 8.0 * given
     kind = "path lengths" if paths else "inner products or distances"
     needed = _CODE + each * n**2
     return (

@@ -148,10 +148,10 @@ def _neighbors(X, parameters):
 
 
 def _stages_of_classical_mds(size, parameters):
-    if not parameters._is_precomputed():
-        if euclidean_form(parameters.metric, parameters.metric_params) == "euclidean":
-            return principal_stages(size)
-    return matrix_stages(size, paths=False)
+    given = parameters._is_precomputed()
+    if not given and euclidean_form(parameters.metric, parameters.metric_params) == "euclidean":
+        return principal_stages(size)
+    return matrix_stages(size, paths=False, given=given)
 
 
 def _stages_of_unfolding(size, parameters):
