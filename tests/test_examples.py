@@ -147,9 +147,9 @@ def test_quadratic_example_draws_a_picture(tmp_path):
 
 def test_counts_in_place_of_samples_keep_kinds_apart(tmp_path):
     picture = tmp_path / "counts.png"
-    few = ["--n-samples", "20000", "--n-groups", "600", "--step", "3"]
+    few = ["--n-samples", "8000", "--n-groups", "400", "--step", "3.5"]
     printed = _run("plot_counts.py", "--output", picture, *few)
-    accuracy = re.findall(r"^(.*): 20,000 samples, .* accuracy (\S+)$", printed, re.MULTILINE)
+    accuracy = re.findall(r"^(.*): 8,000 samples, .* accuracy (\S+)$", printed, re.MULTILINE)
     assert [name for name, _ in accuracy] == ["k-means", "grid", "random sample"]
     assert min(float(figure) for _, figure in accuracy[:2]) > 0.95
     assert picture.read_bytes().startswith(PNG_SIGNATURE)
