@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from numbers import Real
+from pathlib import Path
 
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 _BINARY = {"k": 2.0**10, "m": 2.0**20, "g": 2.0**30, "t": 2.0**40}
@@ -37,8 +38,8 @@ def _of_machine() -> float:
 
 def _of_container() -> float:
     try:
-        limit, used = (open(path).read().strip() for path in _CGROUP)
-        return float(limit) - float(used)  # "max" is no number
+        limit, used = (float(Path(path).read_text()) for path in _CGROUP)
+        return limit - used  # "max" is no number
     except (OSError, ValueError):
         return float("inf")
 

@@ -42,6 +42,14 @@ def resolves(distances: np.ndarray | torch.Tensor | None) -> bool:
     return bool(shortest >= _SHORTEST * longest)
 
 
+def suits_float32(weights: torch.Tensor, deviations: torch.Tensor | None) -> bool:
+    """Whether float32 suffices for pairs of these weights and original distances."""
+    if not (has_moderate_weights(weights) and resolves(deviations)):
+        return False
+    longest = 0.0 if deviations is None else float(deviations.max())
+    return longest == 0 or is_moderate(longest)
+
+
 def resolves_units(shortest: float) -> bool:
     """Whether float32 resolves offsets of this unit, at the scale of the whole embedding."""
     return shortest >= _SMALLEST_UNIT

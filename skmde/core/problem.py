@@ -19,17 +19,16 @@ from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default, resolve_device
 from skmde._utils.ranks.together import agreed_seed, check_result, together
 from skmde._utils.renamed_arguments import suggest_renamed
-from skmde._utils.threads import count_threads
 from skmde._utils.validation import check_magnitude
 from skmde._utils.warn import warn
 from skmde._views.facts import as_html, counted
 from skmde._views.thumbnail import thumbnail
-from skmde.constraints import Constraint, resolve_constraint
+from skmde.constraints import Constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.batches.stored import StoredBatches
 from skmde.core.checkpoints.checkpoint import Checkpoint, PathLike, opened
 from skmde.core.checkpoints.problem_facts import problem_facts
-from skmde.core.kernels.backend import Backend, choose_backend
+from skmde.core.kernels.backend import Backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
 from skmde.core.objectives.base import Term
@@ -45,14 +44,11 @@ from skmde.core.objectives.terms import (
 from skmde.core.objectives.total import Total
 from skmde.core.precision import (
     check_above_zero,
-    has_moderate_weights,
-    is_moderate,
-    resolves,
     resolves_units,
+    suits_float32,
 )
 from skmde.core.problem_values import ProblemValues
 from skmde.core.rounds import (
-    check_positive_integer,
     check_solve_numbers,
     check_solver,
     generator_of_batches,
@@ -192,15 +188,7 @@ class MDE(ProblemValues):
         device: str | torch.device | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        check_positive_integer("n_items", n_items)
-        check_positive_integer("n_components", n_components)
-        self.n_items = int(n_items)
-        self.n_components = int(n_components)
-        self.device = resolve_device(device)
-        self.n_jobs = n_jobs
-        count_threads(n_jobs)  # raises if n_jobs is invalid
-        self.constraint = resolve_constraint(constraint)
-        self.constraint.validate(self.n_items, self.n_components)
+        super().__init__(n_items, n_components, constraint, device, n_jobs)
         terms = self._checked_terms(edges, distortion, weights, deviations)
         self._edges = self._built(terms)
         self._check_magnitudes()
@@ -209,7 +197,9 @@ class MDE(ProblemValues):
         has_groups = repulsion is None
         self._groups = find_tight_groups(self._edges, self.n_items, fixed) if has_groups else None
         units = math.inf if self._groups is None else self._groups.shortest
-        if not (resolves_units(units) and self._edges_suit_float32()):
+        if not (
+            resolves_units(units) and suits_float32(self._edges.weights, self._edges.deviations)
+        ):
             self._edges = self._edges.to(dtype=torch.float64)
         self._repulsion = AllPairsRepulsion.checked(
             repulsion,
@@ -220,10 +210,6 @@ class MDE(ProblemValues):
             self.n_items,
             self.device,
         )
-        self.X: torch.Tensor | None = None
-        self.value: float | None = None
-        self.residual_norm: float | None = None
-        self.result: SolveResult | None = None
 
     def __repr__(self) -> str:
         functions = ", ".join(repr(s.function) for s in self._edges.segments)
@@ -292,18 +278,7 @@ class MDE(ProblemValues):
         check_magnitude(self._edges.weights.cpu().numpy(), "weights")
         if deviations is not None:
             check_magnitude(deviations.cpu().numpy(), "deviations", small=False)
-            check_above_zero(self._longest_deviation())
-
-    def _edges_suit_float32(self) -> bool:
-        deviations = self._edges.deviations
-        if not (has_moderate_weights(self._edges.weights) and resolves(deviations)):
-            return False
-        longest = self._longest_deviation()
-        return longest == 0 or is_moderate(longest)
-
-    def _longest_deviation(self) -> float:
-        deviations = self._edges.deviations
-        return 0.0 if deviations is None else float(deviations.max())
+            check_above_zero(float(deviations.max()))
 
     def to(self, device: str | torch.device | None) -> MDE:
         """Move the problem, and the embedding if there is one, to a device.
@@ -468,9 +443,7 @@ class MDE(ProblemValues):
             if max_iter:
                 self._warn_if_collapsed(start, result)
             check_result(result.X)
-        self.result = result
-        self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
-        return result.X
+        return self._keep(result)
 
     def _held_by_ranks(self) -> dict[str, Any]:
         """What all ranks of a group must hold."""
@@ -541,10 +514,6 @@ class MDE(ProblemValues):
                 "constraint='standardized'.",
                 ConvergenceWarning,
             )
-
-    @property
-    def _backend(self) -> Backend:
-        return choose_backend(self.device, count_threads(self.n_jobs))
 
     def _objective(self, dtype: torch.dtype) -> Total:
         backend = self._backend

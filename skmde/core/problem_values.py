@@ -18,8 +18,8 @@ import torch
 from skmde._linalg.reductions import dot
 from skmde._utils.device import cpu_by_default
 from skmde._utils.validation import check_not_masked
-from skmde.constraints import Constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
+from skmde.core.items import ItemsProblem
 from skmde.core.kernels.backend import Backend
 from skmde.core.kernels.torch_reference import weighted_slopes
 from skmde.core.objectives.autograd import wants_gradient, with_gradient
@@ -32,20 +32,11 @@ from skmde.functions.base import Loss, Penalty
 from skmde.functions.registry import resolve_loss, resolve_penalty
 
 
-class ProblemValues(ABC):
+class ProblemValues(ItemsProblem, ABC):
     """Values and derivatives of a problem at an embedding, a part of :class:`skmde.MDE`."""
 
-    n_items: int
-    n_components: int
-    device: torch.device
-    constraint: Constraint
-    X: torch.Tensor | None
     _edges: Edges
     _repulsion: AllPairsRepulsion | None
-
-    @property
-    @abstractmethod
-    def _backend(self) -> Backend: ...
 
     @abstractmethod
     def _objective(self, dtype: torch.dtype) -> Total: ...

@@ -27,15 +27,19 @@ def check_solver(solver: Any, batch_size: Any, n_rounds: Any) -> bool:
     if solver not in ("lbfgs", "stochastic"):
         raise ValueError(f"solver must be 'lbfgs' or 'stochastic'; got {solver!r}.")
     for name, number in (("batch_size", batch_size), ("n_rounds", n_rounds)):
-        if number is None:
-            continue
-        check_positive_integer(name, number)
-        if solver == "lbfgs":
-            raise ValueError(
-                f"{name}={number} is a setting of solver='stochastic'; solver is 'lbfgs', which "
-                "takes all pairs at once."
-            )
+        if number is not None:
+            check_positive_integer(name, number)
+            check_takes_batches(solver, name, number)
     return bool(solver == "stochastic")
+
+
+def check_takes_batches(solver: str, name: str, number: int) -> None:
+    """Check that a solver has this setting of the stochastic one."""
+    if solver == "lbfgs":
+        raise ValueError(
+            f"{name}={number} is a setting of solver='stochastic'; solver is 'lbfgs', which "
+            "takes all pairs at once."
+        )
 
 
 def check_positive_integer(name: str, number: Any) -> None:

@@ -14,13 +14,12 @@ from typing import Any, NoReturn
 import numpy as np
 import torch
 
-from skmde._utils.device import cpu_by_default, resolve_device
-from skmde._utils.threads import count_threads
-from skmde.constraints import Constraint, resolve_constraint
+from skmde._utils.device import cpu_by_default
+from skmde.constraints import Constraint
 from skmde.core.batches.arrays import ArrayBatches
 from skmde.core.batches.base import RawBatch, RawBatches
 from skmde.core.batches.streamed import CheckedBatches, IteratedBatches, SampledBatches, edge_list
-from skmde.core.kernels.backend import Backend, choose_backend
+from skmde.core.items import ItemsProblem
 from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import Edges, EdgeTerm
 from skmde.core.objectives.edges import Distortion
@@ -35,7 +34,7 @@ from skmde.core.rounds import (
 )
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
-from skmde.core.solvers.result import SolveResult, SolverState
+from skmde.core.solvers.result import SolverState
 from skmde.core.solvers.stochastic import Stochastic
 from skmde.core.starting_point import Starts
 from skmde.core.typical_scale import typical_scale
@@ -56,7 +55,7 @@ _OF_ALL_PAIRS = (
 )
 
 
-class StreamedMDE:
+class StreamedMDE(ItemsProblem):
     r"""A minimum-distortion embedding problem whose pairs do not fit in memory.
 
     It is the problem of :class:`MDE`, solved by the stochastic proximal method (monograph, section
@@ -152,14 +151,7 @@ class StreamedMDE:
         device: str | torch.device | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        check_positive_integer("n_items", n_items)
-        check_positive_integer("n_components", n_components)
-        self.n_items, self.n_components = int(n_items), int(n_components)
-        self.device = resolve_device(device)
-        self.n_jobs = n_jobs
-        count_threads(n_jobs)  # raises if n_jobs is invalid
-        self.constraint = resolve_constraint(constraint)
-        self.constraint.validate(self.n_items, self.n_components)
+        super().__init__(n_items, n_components, constraint, device, n_jobs)
         self.pairs, self.distortion = pairs, distortion
         self.weights, self.deviations = weights, deviations
         if not self._has_arrays:
@@ -173,10 +165,6 @@ class StreamedMDE:
                     "weights and deviations are arrays beside an array of pairs. A callable or an "
                     "iterable returns those of a batch with it: (pairs, weights, deviations)."
                 )
-        self.X: torch.Tensor | None = None
-        self.value: float | None = None
-        self.residual_norm: float | None = None
-        self.result: SolveResult | None = None
 
     def __repr__(self) -> str:
         return (
@@ -284,9 +272,7 @@ class StreamedMDE:
                 callbacks=callbacks,
                 verbose=verbose,
             )
-        self.result = result
-        self.X, self.value, self.residual_norm = result.X, result.value, result.residual_norm
-        return result.X
+        return self._keep(result)
 
     @cpu_by_default()
     def average_distortion(self, X: Any = None, *, batch_size: int | None = None) -> float:
@@ -334,10 +320,6 @@ class StreamedMDE:
     def _has_arrays(self) -> bool:
         """Whether the pairs are an array; an iterable of batches has no shape."""
         return hasattr(self.pairs, "shape")
-
-    @property
-    def _backend(self) -> Backend:
-        return choose_backend(self.device, count_threads(self.n_jobs))
 
     def _raw_batches(
         self,

@@ -470,12 +470,6 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         fraction = (self.repulsive_fraction or 1.0) if sampled else 0.0
         return neighbor_stages(size, k, self.n_components or 2, rows=rows, fraction=fraction)
 
-    def _advice(self, size):
-        return (
-            "use fewer neighbours, rows of float32 or of fewer features (PCA), or fit a sample of "
-            "the rows and call `transform` for the rest"
-        )
-
     def _extend(self, X):
         random_state = self._random_state()
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))

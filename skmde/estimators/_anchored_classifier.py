@@ -243,9 +243,6 @@ class AnchoredClassifier(
     def _stages(self, size):
         return self._embedding_estimator()._stages(size)
 
-    def _advice(self, size):
-        return self._embedding_estimator()._advice(size)
-
     def _solved_problem(self):
         return self.embedding_estimator_._solved_problem()
 

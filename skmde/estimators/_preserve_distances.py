@@ -43,6 +43,7 @@ from skmde.estimators.pairs.distances import distance_source
 from skmde.estimators.pairs.pair_weights import selected_pairs
 from skmde.estimators.pairs.stress import stress_of_pairs
 from skmde.estimators.planning.costs import all_pairs, distance_stages, pairs_within
+from skmde.estimators.planning.plan import peak
 from skmde.estimators.planning.sizes import Size
 from skmde.estimators.representation.texts import distance_facts
 from skmde.estimators.samples.anchors import pairs_of_free_items
@@ -527,18 +528,22 @@ class PreserveDistances(
 
     def _stages_of(self, size, n_pairs):
         listed = n_pairs < all_pairs(size.n_samples) or size.n_stored is not None
-        options = {"rows": not self._is_precomputed(), "ordered": bool(self.monotone)}
-        return distance_stages(size, n_pairs, listed=listed, **options)
+        return distance_stages(size, n_pairs, listed=listed, **self._kind_of_pairs())
+
+    def _kind_of_pairs(self):
+        return {"rows": not self._is_precomputed(), "ordered": bool(self.monotone)}
+
+    def _room(self, size):
+        """How many sampled pairs the limit of memory has room for."""
+        return pairs_within(self._limit(), size, **self._kind_of_pairs())
 
     def _most_pairs(self, size):
         """`max_pairs`, or as many as a given limit of memory has room for if these are fewer."""
         if self.memory_limit is None:
             return self.max_pairs
-        limit, expected = self._limit(), self._expected_pairs(size)
-        if max(stage.n_bytes for stage in self._stages_of(size, expected)) <= limit:
+        if peak(self._stages_of(size, self._expected_pairs(size))) <= self._limit():
             return self.max_pairs
-        options = {"rows": not self._is_precomputed(), "ordered": bool(self.monotone)}
-        room = pairs_within(limit, size, **options)
+        room = self._room(size)
         # A sample with a few pairs only is not placed well.
         return room if room >= _FEWEST_PAIRS * size.n_samples else self.max_pairs
 
@@ -551,9 +556,7 @@ class PreserveDistances(
         return most
 
     def _advice(self, size):
-        room = pairs_within(
-            self._limit(), size, rows=not self._is_precomputed(), ordered=bool(self.monotone)
-        )
+        room = self._room(size)
         if room < size.n_samples:
             return "fit a sample of the rows and call `transform` for the rest"
         return f"use max_pairs={room:.1e} or fewer"

@@ -554,12 +554,6 @@ class PreserveNeighbors(
         options = {"fraction": fraction, "copied_matrix": self._metric_is("affinity")}
         return neighbor_stages(size, k, self.n_components, rows=rows, **options)
 
-    def _advice(self, size):
-        return (
-            "use fewer neighbours, rows of float32 or of fewer features (PCA), or fit a sample of "
-            "the rows and call `transform` for the rest"
-        )
-
     def _check_parameters(self):
         """Check combinations of parameters; scikit-learn checks one parameter at a time."""
         super()._check_parameters()

@@ -15,7 +15,7 @@ import torch
 from skmde.core.batches.base import RawBatch, RawBatches
 from skmde.core.objectives.edges import Distortion, EdgeList
 from skmde.core.objectives.terms import common_dtype
-from skmde.core.precision import has_moderate_weights, is_moderate, resolves
+from skmde.core.precision import suits_float32
 
 _WINDOW = 10  # rounds whose mean is the value, if a sampler knows no passes
 
@@ -176,14 +176,10 @@ def edge_list(
         dtype=chosen,
         device=device,
     )
-    if dtype is None and chosen == torch.float32 and not _suits_float32(edges):
+    if (
+        dtype is None
+        and chosen == torch.float32
+        and not suits_float32(edges.weights, edges.deviations)
+    ):
         edges = edges.to(dtype=torch.float64)
     return replace(edges, order=None)  # nobody asks for the order of the caller
-
-
-def _suits_float32(edges: EdgeList) -> bool:
-    deviations = edges.deviations
-    if not (has_moderate_weights(edges.weights) and resolves(deviations)):
-        return False
-    longest = 0.0 if deviations is None else float(deviations.max())
-    return longest == 0 or is_moderate(longest)

@@ -178,7 +178,7 @@ class EdgeList:
             side = (w < 0).astype(np.int8)
         # numpy reduces an axis of length two row by row, which takes thirty times as long
         low, high = (
-            side(*pairs.T).astype(np.int32, copy=False) for side in (np.minimum, np.maximum)
+            extreme(*pairs.T).astype(np.int32, copy=False) for extreme in (np.minimum, np.maximum)
         )
         # A callable may hold one parameter for each edge, in the caller's order: keep that order.
         adapters = (CallablePenalty, CallableLoss)

@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 from skmde._utils.sklearn_compat import Interval, StrOptions
+from skmde.core.rounds import check_takes_batches
 from skmde.estimators.base.budget import exceeds_budget
 
 SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
@@ -37,11 +38,8 @@ class SolverChoiceMixin:
             raise ValueError(f"{obstacle} is not compatible with solver='stochastic'.")
         for name in ("batch_size", "n_rounds"):
             number = getattr(self, name)
-            if self.solver == "lbfgs" and number is not None:
-                raise ValueError(
-                    f"{name}={number} is a setting of solver='stochastic'; solver is 'lbfgs', "
-                    "which takes all pairs at once."
-                )
+            if number is not None:
+                check_takes_batches(self.solver, name, number)
 
     def _pair_solver(
         self, n_pairs: int, obstacle: str | None, seed: Callable[[], int]

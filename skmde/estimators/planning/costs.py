@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from skmde.estimators.planning.plan import Stage
+from skmde.estimators.planning.plan import Stage, peak
 from skmde.estimators.planning.sizes import Size
 
 _CODE = 15e6  # compiled kernels, and small arrays
@@ -158,10 +158,7 @@ def distance_stages(
 def pairs_within(limit: float, size: Size, *, rows: bool, ordered: bool) -> int:
     """The number of sampled pairs for which `distance_stages` stays below a limit."""
     options = {"rows": rows, "listed": True, "ordered": ordered}
-    none, some = (
-        max(stage.n_bytes for stage in distance_stages(size, n_pairs, **options))
-        for n_pairs in (0.0, 1e6)
-    )
+    none, some = (peak(distance_stages(size, n_pairs, **options)) for n_pairs in (0.0, 1e6))
     return max(0, int(1e6 * (limit - none) / (some - none)))
 
 

@@ -17,8 +17,8 @@ logger = logging.getLogger("skmde")
 class PlanningMixin:
     """Plans of memory; not for direct use.
 
-    Subclasses have ``_stages(size)``, the stages of a fit, and ``_advice(size)``: what lowers the
-    need, as the end of a sentence.
+    Subclasses have ``_stages(size)``, the stages of a fit, and may have ``_advice(size)``: what
+    lowers the need, as the end of a sentence.
     """
 
     def plan(self, X: Data | tuple[int, int]) -> MemoryPlan:
@@ -64,4 +64,7 @@ class PlanningMixin:
         raise NotImplementedError
 
     def _advice(self, size: Size) -> str:
-        raise NotImplementedError
+        return (
+            "use fewer neighbours, rows of float32 or of fewer features (PCA), or fit a sample of "
+            "the rows and call `transform` for the rest"
+        )

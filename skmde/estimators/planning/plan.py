@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
@@ -25,6 +26,11 @@ class Stage:
     name: str
     n_bytes: float
     what: str
+
+
+def peak(stages: Iterable[Stage]) -> float:
+    """Memory in use at the peak of some stages."""
+    return max(stage.n_bytes for stage in stages)
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class MemoryPlan:
     @property
     def n_bytes(self) -> float:
         """Memory in use at the peak of the fit."""
-        return max(stage.n_bytes for stage in self.stages)
+        return peak(self.stages)
 
     @property
     def fits(self) -> bool:
