@@ -10,8 +10,9 @@ The time of the solve, and the memory of the neighbour search, are those of the 
 suits data of any dimension, and its groups hold similar numbers of samples. A grid over a few
 coordinates gives rare kinds of samples groups of their own, and needs one pass over the data, which
 may be larger than memory. The numbers then differ by factors of thousands. Since the weights of the
-two samples of a pair are multiplied, the square roots of such numbers are better weights. A random
-sample of the data in place of groups is faster still, and holds few samples of rare kinds.
+two samples of a pair are multiplied, the square roots of such numbers are better weights. If its
+cells are wide, a grid breaks kinds into several pieces. A random sample of the data in place of
+groups is faster still, and holds few samples of rare kinds.
 """
 
 import argparse
