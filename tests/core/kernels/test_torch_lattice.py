@@ -6,7 +6,7 @@ import torch
 from all_pairs_cases import backend_sums, compiled_sums, scattered
 
 from skmde import MDE, penalties
-from skmde.core import problem
+from skmde.core import items
 from skmde.core.kernels.backend import CompiledBackend, TorchBackend
 from skmde.core.kernels.lattice import torch_convolution
 from skmde.core.objectives.repulsion import energy_sums
@@ -96,7 +96,7 @@ def test_a_solve_reaches_the_value_of_the_compiled_one(monkeypatch, n):
     edges = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
     values = []
     for backend in (CompiledBackend(), TORCH):
-        monkeypatch.setattr(problem, "choose_backend", lambda *_, chosen=backend: chosen)
+        monkeypatch.setattr(items, "choose_backend", lambda *_, chosen=backend: chosen)
         mde = MDE(n, 2, edges, ("log1p", "cauchy"), repulsion="all", item_weights=np.ones(n))
         mde.embed(scattered(n, 10), max_iter=40)
         values.append(mde.value)
