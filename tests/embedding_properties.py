@@ -101,8 +101,10 @@ def check_fit(recipe, caught):
 
 def has_kinks(params):
     """Whether a function has kinks, at one of which a start may be the best embedding."""
-    chosen = params.get("loss", "absolute"), params.get("attractive_penalty")
-    return any(str(name) in KINKED for name in chosen)
+    loss = params.get("loss", "absolute")
+    if isinstance(loss, skmde.FractionalLoss | skmde.SoftFractionalLoss) or loss == "soft_fractional":
+        return True  # at the distance 0 of equal rows
+    return any(str(name) in KINKED for name in (loss, params.get("attractive_penalty")))
 
 
 def check_solve(estimator, warned, has_kinks):
