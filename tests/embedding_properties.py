@@ -102,7 +102,8 @@ def check_fit(recipe, caught):
 def has_kinks(params):
     """Whether a function has kinks, at one of which a start may be the best embedding."""
     loss = params.get("loss", "absolute")
-    if isinstance(loss, skmde.FractionalLoss | skmde.SoftFractionalLoss) or loss == "soft_fractional":
+    of_ratios = skmde.FractionalLoss | skmde.SoftFractionalLoss
+    if isinstance(loss, of_ratios) or loss == "soft_fractional":
         return True  # at the distance 0 of equal rows
     return any(str(name) in KINKED for name in (loss, params.get("attractive_penalty")))
 
