@@ -38,6 +38,7 @@ def arguments() -> argparse.Namespace:
     p = common.parser(__doc__.splitlines()[0], peers=False, name="neighbors")
     common.add_data_option(p)
     p.add_argument("--sizes", type=float, nargs="+", default=[1e5, 3e5, 1e6])
+    p.add_argument("--largest", type=float, default=3e5, help="rows of data without clusters")
     p.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
     p.add_argument("--algorithms", nargs="+", default=["faiss"], choices=["faiss", "pynndescent"])
     p.add_argument("--limit", type=float, default=900.0, metavar="S", help="seconds of one run")
@@ -115,6 +116,7 @@ def main() -> None:
         for algorithm in args.algorithms
         for kind in args.kinds
         for n in args.sizes
+        if kind == "mixture" or n <= args.largest
     ]
     if args.data is not None:
         specs += [

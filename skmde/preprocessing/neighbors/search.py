@@ -11,7 +11,8 @@ The search algorithms (`algorithm`):
   pairwise distances for all other metrics.
 - "faiss": inverted lists, for dense rows and metrics of Euclidean form, if faiss is installed. It
   finds about 98 % of the neighbours, and at least 95 % where that is possible: the effort rises
-  until so many neighbours of some rows are found.
+  until so many neighbours of some rows are found. Rows that are likely to lose most of theirs are
+  searched again.
 - "pynndescent": nearest-neighbour descent, for any metric that pynndescent supports. It finds
   about 99 % of the neighbours, and compiles for half a minute.
 - "torch": compares all pairs by matrix products on `device`.

@@ -12,8 +12,12 @@ rows are compared with all others, and the effort rises from little until nearly
 these rows are found:
 
 - for unseen rows, the number of candidates, then that of visited lists;
-- for the training rows, the same, unless many lists must be visited. Then the three nearest lists
-  give a first table, which `refinement` improves.
+- for the training rows, the same, unless many lists must be visited, or projections do not tell
+  neighbours apart, as in tight groups far from each other. Then the three nearest lists give a
+  first table, which `refinement` improves.
+
+A mean hides the rows that lose most of their neighbours. These are near the border of a list that
+is not visited, so rows with such a border (`_in_lists`) are searched again in more lists.
 """
 
 from __future__ import annotations
@@ -39,15 +43,18 @@ _FEW_LISTS = 64  # that may all be visited; of more, at most half
 _CANDIDATES = (1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 32)  # for each wanted neighbour
 _RANKED = 0.99  # share of the neighbours that must be among the candidates
 _RECALL, _LEAST_RECALL = 0.98, 0.95  # shares of the true neighbours: wanted, and needed
-_N_CHECKED = 64  # number of rows whose recall is measured
-_MANY_VISITED = 4500  # rows; a search that visits more takes longer than passes over a table
+_N_CHECKED = 96  # number of rows whose recall is measured
+_DOUBTFUL = 1 / 16  # share of the rows that are searched again
+_LOST = 0.15  # share of their neighbours that no larger share of the rows loses in the first search
+_MORE = 4  # times as many lists are visited for rows that are searched again
+_MANY_VISITED = 10000  # rows; a search that visits more takes longer than passes over a table
 _FIRST_VISITED = 3  # lists; from one alone, no row would get to know another list
 _WIDTH, _LARGE_WIDTH = 1.2, 1.6  # near rows that are kept, for each neighbour
 _MAX_WIDTH = 8.0
 _FEW_CHANGES = 0.05  # of the near rows of a row in a pass; more passes would gain little
 _MIN_BATCH = 32  # for fewer than 20 queries, faiss sums distances in a different order
 _BLOCK = 4096
-_LARGE_BLOCK = 1 << 16
+_LARGE_BLOCK = 1 << 15
 _SEED = 1234
 
 
@@ -91,30 +98,30 @@ class FaissSearch(RowSearch):
         _, self._truth = ExactSearch(self.rows).search(queries, k, self._checked, None)
 
     def _recall(self, squared):
-        """Share of the neighbours of the checked rows that are found, by their distances."""
+        """Share of the neighbours of each checked row that are found, by their distances."""
         k = min(self._truth.shape[1], squared.shape[1])
-        return float((squared[:, :k] <= self._truth[:, k - 1 : k] * (1 + 1e-5)).mean())
+        return (squared[:, :k] <= self._truth[:, k - 1 : k] * (1 + 1e-5)).mean(axis=1)
 
     def _choose_effort(self):
         """Choose how many lists and candidates a search of unseen rows takes."""
-        n_lists = self._index.nlist
-        k, most = self._truth.shape[1], max(min(n_lists, _FEW_LISTS), n_lists // 2)
-        queries = self.rows[self._checked]
-
-        def recall():
-            return self._recall(self.search(queries, k, self._checked, None)[1])
-
-        self._index.nprobe = n_lists
+        n_lists, checked, k = self._index.nlist, self._checked, self._truth.shape[1]
+        rows, most = self.rows[checked], max(min(n_lists, _FEW_LISTS), n_lists // 2)
+        short = self._shorten(rows)
+        self._n_visited, self._doubt = n_lists, 0.0
         for self._candidates in _CANDIDATES:
-            if recall() >= _RANKED:
+            if self._recall(self.search(rows, k, checked, None)[1]).mean() >= _RANKED:
                 break
-        self._index.nprobe = min(_MIN_VISITED, n_lists)
-        found = recall()
-        while found < _RECALL and self._index.nprobe < most:
-            more = max(self._index.nprobe + 1, self._index.nprobe * 5 // 4)
-            self._index.nprobe = min(more, most)
-            found = recall()
-        self._recall_of_search = found
+        self._n_visited = min(_MIN_VISITED, n_lists)
+        while True:
+            _, once, margins = self._in_lists(rows, short, k, checked, self._n_visited, None)
+            lost = 1 - np.quantile(self._recall(once), _DOUBTFUL)
+            self._doubt = float(np.sort(margins)[int(_DOUBTFUL * len(margins))])
+            recall = self._recall(self.search(rows, k, checked, None)[1])
+            self._recall_of_search = float(recall.mean())
+            sure = recall.mean() - recall.std() / np.sqrt(len(recall))  # one standard error less
+            if self._n_visited >= most or (sure >= _RECALL and lost <= _LOST):
+                break
+            self._n_visited = min(max(self._n_visited + 1, self._n_visited * 5 // 4), most)
 
     def __getstate__(self):
         state = self.__dict__.copy()
@@ -137,15 +144,12 @@ class FaissSearch(RowSearch):
         """The nearest rows of each query, among the candidates that faiss finds."""
         import_faiss()  # limits the threads in a forked process
         queries = np.ascontiguousarray(queries, np.float32)
-        short = self._shorten(queries)
-        # Queries are sorted by list, so that rows and candidates of a list are still in the cache.
-        order = np.argsort(self._index.quantizer.search(short, 1)[1][:, 0], kind="stable")
-        bounds, candidates = self._find(
-            short[order], min(int(self._candidates * (k + 1)), len(self.rows))
-        )
-        indices, squared = nearest_candidates(
-            queries, exclude, self.rows, candidates, bounds, k, n_jobs, order=order
-        )
+        indices = np.empty((len(queries), k), np.int32)
+        squared = np.empty((len(queries), k))
+        for start in range(0, len(queries), _LARGE_BLOCK):
+            part = slice(start, start + _LARGE_BLOCK)
+            found = self._search_block(queries[part], k, exclude[part], n_jobs)
+            indices[part], squared[part] = found
         # Queries whose visited lists contain too few rows are compared with all rows.
         few = np.flatnonzero(indices[:, -1] < 0)
         if few.size:
@@ -153,10 +157,55 @@ class FaissSearch(RowSearch):
             indices[few], squared[few] = everyone.search(queries[few], k, exclude[few], n_jobs)
         return indices, squared
 
+    def _search_block(self, queries, k, exclude, n_jobs):
+        """Search few lists, and then more for the queries that may have lost many neighbours.
+
+        These are the queries with small margins. While a search of more lists replaces more than
+        half of the neighbours of a query, it goes on, in the end through all lists.
+        """
+        short, n_visited = self._shorten(queries), self._n_visited
+        indices, squared, margins = self._in_lists(queries, short, k, exclude, n_visited, n_jobs)
+        again = np.flatnonzero(margins < self._doubt)
+        while again.size and n_visited < self._index.nlist:
+            n_visited = min(_MORE * n_visited, self._index.nlist)
+            found, values, _ = self._in_lists(
+                queries[again], short[again], k, exclude[again], n_visited, n_jobs
+            )
+            replaced = (squared[again] > values[:, -1:]).sum(axis=1)
+            indices[again], squared[again] = found, values
+            again = again[2 * replaced > k]
+        return indices, squared
+
+    def _in_lists(self, queries, short, k, exclude, n_visited, n_jobs):
+        """The nearest rows of each query in its nearest lists, and its margin.
+
+        The rows of another list are on the other side of the plane between the centres of this
+        list and the nearest one. The margin is the distance of the plane of the first list that is
+        not visited, divided by that of the `k`-th neighbour. Where it is small, that list may
+        contain neighbours.
+        """
+        nearest = self._nearest_lists(short, min(n_visited + 1, self._index.nlist))
+        # Queries are sorted by list, so that rows and candidates of a list are still in the cache.
+        order = np.argsort(nearest[:, 0], kind="stable")
+        width = min(int(self._candidates * (k + 1)), len(self.rows))
+        bounds, candidates = self._find(short[order], width, n_visited)
+        indices, squared = nearest_candidates(
+            queries, exclude, self.rows, candidates, bounds, k, n_jobs, order=order
+        )
+        if n_visited >= self._index.nlist:
+            return indices, squared, np.full(len(queries), np.inf)
+        own, other = self._centres[nearest[:, 0]], self._centres[nearest[:, -1]]
+        # Twice the distance of the plane, times that of the centres.
+        planes = ((2 * short - own - other) * (own - other)).sum(axis=1, dtype=np.float64)
+        gaps = 2 * np.sqrt(((own - other) ** 2).sum(axis=1, dtype=np.float64) * squared[:, -1])
+        margins = np.full(len(queries), np.inf)
+        np.divide(planes, gaps, out=margins, where=(gaps > 0) & np.isfinite(gaps))
+        return indices, squared, margins
+
     def search_training(self, k, n_jobs):
         """The nearest other rows of each row: near rows at first, which are then improved."""
-        visited = self._index.nprobe * len(self.rows) / self._index.nlist
-        if visited <= _MANY_VISITED:
+        visited = self._n_visited * len(self.rows) / self._index.nlist
+        if visited <= _MANY_VISITED and self._recall_of_search >= _LEAST_RECALL:
             return super().search_training(k, n_jobs)
         width = 2 + int((_WIDTH if visited < 4 * _MANY_VISITED else _LARGE_WIDTH) * k)
         order = self._rows_by_list()
@@ -164,7 +213,7 @@ class FaissSearch(RowSearch):
         checked = near.places[self._checked]
         while True:
             changed = near.improve(n_jobs)
-            found = self._recall(near.values[checked])
+            found = self._recall(near.values[checked]).mean()
             if found >= _RECALL:
                 break
             if changed < _FEW_CHANGES * near.width:
@@ -193,14 +242,14 @@ class FaissSearch(RowSearch):
 
     def _first_table(self, order, width, n_jobs):
         """The nearest of the rows in a few lists, by their projections."""
-        few = import_faiss().SearchParametersIVF(nprobe=_FIRST_VISITED)
+        n_visited = min(_FIRST_VISITED, self._index.nlist)
         short = np.empty((len(order), self._directions.shape[1]), np.float32)
         near = NearRows(self.rows, order, short, self._slack, width)
         for start in range(0, len(order), _LARGE_BLOCK):
             own = order[start : start + _LARGE_BLOCK]
             rows, part = self.rows[own], slice(start, start + len(own))
             short[part] = self._shorten(rows)
-            bounds, candidates = self._find(short[part], min(width + 1, len(order)), few)
+            bounds, candidates = self._find(short[part], min(width + 1, len(order)), n_visited)
             near.start(
                 start,
                 *nearest_candidates(rows, own, self.rows, candidates, bounds, width, n_jobs),
@@ -212,15 +261,28 @@ class FaissSearch(RowSearch):
         """How much longer than a distance that of projections may be, from their rounding."""
         return self._step * np.sqrt(self._directions.shape[1])
 
-    def _find(self, short, width, effort=None):
+    def _nearest_lists(self, short, count):
+        """The nearest lists of each row, the nearest first."""
+        return self._index.quantizer.search(_padded(short), count)[1][: len(short)]
+
+    @property
+    def _centres(self):
+        """Of the lists."""
+        return self._index.quantizer.reconstruct_n(0, self._index.nlist)
+
+    def _find(self, short, width, n_visited):
         """Candidates in order of their distances along the principal directions."""
-        n = len(short)
-        if n < _MIN_BATCH:
-            short = np.pad(short, ((0, _MIN_BATCH - n), (0, 0)))
-        bounds, candidates = self._index.search(short, width, params=effort)
+        effort = import_faiss().SearchParametersIVF(nprobe=n_visited)
+        bounds, candidates = self._index.search(_padded(short), width, params=effort)
+        bounds, candidates = bounds[: len(short)], candidates[: len(short)]
         # Lower bounds of the distances, with a margin for the rounding of directions and of rows.
         bounds = np.maximum(np.sqrt(bounds) * (1 - 1e-3) - np.float32(self._slack), 0.0) ** 2
-        return bounds[:n], candidates[:n]
+        return bounds, candidates
+
+
+def _padded(rows):
+    """At least as many rows as faiss needs to sum distances in the usual order."""
+    return np.pad(rows, ((0, max(0, _MIN_BATCH - len(rows))), (0, 0)))
 
 
 def _principal_directions(sample):
