@@ -21,6 +21,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._utils.mapped import empty_like_data
 from skmde._utils.threads import count_threads, run_pieces
 
 __all__ = ["Scaling", "root_mean_square", "scaled", "unit_rows"]
@@ -115,9 +116,10 @@ class Scaling:
         unchanged = self.center is None and self.unit == 1
         if unchanged and X.dtype == dtype and X.flags.c_contiguous and X.nbytes > _LARGE_BYTES:
             return X
+        Z = empty_like_data(X, X.shape, dtype)
         if unchanged and dtype == np.float64 and X.dtype != np.float64:
-            return X.astype(np.float64, order="C")  # other dtypes cannot exceed _REACH
-        Z = np.empty(X.shape, dtype)
+            Z[:] = X  # other dtypes cannot exceed _REACH
+            return Z
         step = _block_rows(X.shape[1])
         for start in range(0, len(X), step):
             block = X[start : start + step].astype(np.float64)
@@ -179,7 +181,7 @@ def unit_rows(X, dtype, *, center=False):
         norms = np.sqrt(np.asarray(U.multiply(U).sum(axis=1)).ravel())
         U.data /= np.repeat(np.where(norms > 0, norms, 1.0), counts)
         return U.astype(dtype), norms == 0
-    U = np.empty(X.shape, dtype)
+    U = empty_like_data(X, X.shape, dtype)
     zero = np.empty(len(X), bool)
     step = _block_rows(X.shape[1])
     for start in range(0, len(X), step):

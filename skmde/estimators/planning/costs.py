@@ -81,6 +81,7 @@ def neighbor_stages(
     n, k = size.n_samples, n_neighbors
     searched = min(size.n_features, _PROJECTED) if rows else 0
     copies = (_COPY if rows else _GIVEN[size.n_stored is None and not copied_matrix]) * size.n_bytes
+    copies = 0.0 if rows and size.on_disk else copies
     wide = rows and size.n_features > _PROJECTED
     kept = copies if wide and size.itemsize > 4 else 0.0
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._utils.mapped import is_on_disk
 from skmde.preprocessing.graphs.adjacency import is_networkx
 
 
@@ -25,12 +26,15 @@ class Size:
         for a dense array.
     itemsize : int
         Bytes of an entry.
+    on_disk : bool
+        Whether X is a mapped file, as are copies of its rows: its pages need no memory.
     """
 
     n_samples: int
     n_features: int
     n_stored: int | None = None
     itemsize: int = 8
+    on_disk: bool = False
 
     @property
     def n_bytes(self) -> float:
@@ -73,4 +77,4 @@ class Size:
                 "A plan needs X as fit takes it, with 2 dimensions, or its shape as a tuple "
                 f"(n_samples, n_features); got an X of shape {shape}."
             )
-        return cls(int(shape[0]), int(shape[1]), None, itemsize)
+        return cls(int(shape[0]), int(shape[1]), None, itemsize, is_on_disk(X))

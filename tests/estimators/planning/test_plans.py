@@ -76,6 +76,13 @@ def test_a_plan_counts_what_x_stores():
     )
 
 
+def test_a_plan_does_not_count_rows_on_the_disk(tmp_path):
+    np.save(tmp_path / "X.npy", np.zeros((20_000, 300)))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    in_memory = PreserveNeighbors().plan((20_000, 300)).n_bytes
+    assert PreserveNeighbors().plan(X).n_bytes < in_memory - 0.5 * X.nbytes
+
+
 def test_the_plan_is_logged(X, caplog):
     with caplog.at_level(logging.INFO, "skmde"):
         PreserveNeighbors(max_iter=2, random_state=0).fit(X)
