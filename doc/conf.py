@@ -4,7 +4,9 @@ Nothing on the pages is loaded from a network: MathJax comes from a package, and
 its own scripts and icons.
 """
 
+import inspect
 import os
+import re
 
 import skmde
 
@@ -38,12 +40,12 @@ autosummary_generate = True
 autosummary_imported_members = True
 # Where file names have no case, the page of mde would be that of MDE.
 autosummary_filename_map = {"skmde.mde": "skmde.mde_function"}
-autodoc_default_options = {
-    "members": True,
-    "inherited-members": False,
-    # scikit-learn writes these methods and their text, which points into its own manual.
-    "exclude-members": "set_fit_request, set_score_request",
-}
+autodoc_default_options = {"members": True, "inherited-members": True}
+# Types are in the docstrings, in words. A signature has a line for each parameter.
+autodoc_typehints = "none"
+python_maximum_signature_line_length = 80
+python_trailing_comma_in_multi_line_signatures = False
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
 # `make gallery-full` names a folder with the data sets that are too large to be shipped.
@@ -94,3 +96,29 @@ html_sidebars = {"index": [], "choose": []}
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+
+# scikit-learn's own: metadata routing, and methods whose text points into its manual.
+NOT_SHOWN = re.compile(r"get_metadata_routing|set_\w+_request")
+SKLEARN_REFERENCE = re.compile(r"(Refer to the|See) :ref:`.*?(\n\n|$)", re.DOTALL)
+
+
+def skip_member(app, what, name, obj, skip, options):
+    """Leave out what scikit-learn, tuples and exceptions bring and no user calls."""
+    if NOT_SHOWN.fullmatch(name):
+        return True
+    if not name.startswith("_") and inspect.isroutine(obj) and not inspect.isfunction(obj):
+        # methods of built-in classes; class methods of ours are bound to Python functions
+        return True if not hasattr(obj, "__func__") else None
+    return None
+
+
+def drop_references_into_sklearn(app, what, name, obj, options, lines):
+    """Inherited docstrings refer to pages of scikit-learn's manual that are not here."""
+    if (getattr(obj, "__module__", None) or "").startswith("sklearn."):
+        lines[:] = SKLEARN_REFERENCE.sub("", "\n".join(lines)).split("\n")
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", skip_member)
+    app.connect("autodoc-process-docstring", drop_references_into_sklearn, priority=100)
