@@ -12,6 +12,7 @@ BROWSER ?= .venv-browser
 PYTEST_ARGS ?=
 PYTEST_WORKERS ?= 2
 FUZZ_SECONDS ?= 600
+DATA ?= $(SKMDE_DATA)
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
@@ -20,8 +21,11 @@ PIP_INTEGRATIONS := $(INTEGRATIONS)/bin/python -m pip --disable-pip-version-chec
 PIP_MIGRATION := $(MIGRATION)/bin/python -m pip --disable-pip-version-check install --quiet \
   --constraint constraints.txt
 
+# Threads that wait do not spin: t-SNE's would, on a busy machine, for a minute.
+SPHINX := OMP_WAIT_POLICY=PASSIVE $(BIN)/sphinx-build -W --keep-going
+
 .PHONY: help demo test test-slow test-integrations test-migration test-browser fuzz soak lint \
-  typecheck format explorer doc wheel clean
+  typecheck format explorer doc linkcheck test-site gallery-full wheel clean
 .DELETE_ON_ERROR:
 # Two installs into one environment at a time would break it.
 .NOTPARALLEL:
@@ -40,7 +44,10 @@ help:
 	@echo "make typecheck  run mypy on the package, and on a user's code, strictly"
 	@echo "make format rewrite the sources in the project's style"
 	@echo "make explorer  bundle the page of skmde.plotting.explore anew, which needs node"
-	@echo "make doc    build the HTML documentation into doc/_build"
+	@echo "make doc    build the HTML documentation into doc/_build/html"
+	@echo "make gallery-full  the same, with the full data of a folder: DATA=..."
+	@echo "make linkcheck  look for links between its pages that lead nowhere"
+	@echo "make test-site  open its pages in Chromium, wide and narrow, light and dark"
 	@echo "make wheel  build the wheel into dist"
 	@echo "make clean  remove the virtual environment and everything built"
 
@@ -91,14 +98,29 @@ explorer:
 	npm --prefix explorer run build
 
 doc: $(VENV)/.installed-doc
-	$(BIN)/sphinx-build -W --keep-going -b html doc doc/_build/html
+	$(SPHINX) -b html doc doc/_build/html
+
+# All scripts run, and without their checksums the next `make doc` runs all of them again.
+gallery-full: $(VENV)/.installed-doc
+	@test -d "$(DATA)" || { \
+	  echo "Name the folder of the data: make gallery-full DATA=folder"; exit 1; }
+	SKMDE_DATA="$(abspath $(DATA))" $(SPHINX) -D sphinx_gallery_conf.run_stale_examples=True \
+	  -b html doc doc/_build/html-full
+	find doc/gallery -name '*.md5' -delete
+
+# Links to other sites are not asked for: that needs a network, and such sites come and go.
+linkcheck: doc
+	$(BIN)/python tests/browser/check_links.py doc/_build/html
+
+test-site: doc $(BROWSER)/.installed
+	$(BROWSER)/bin/python tests/browser/look_at_pages.py doc/_build/html --output doc/_build/screenshots
 
 wheel: $(VENV)/.installed-torch
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:
 	rm -rf $(VENV) $(INTEGRATIONS) $(MIGRATION) $(BROWSER) explorer/node_modules \
-	  build dist doc/_build doc/generated skmde.egg-info
+	  build dist doc/_build doc/gallery doc/generated skmde.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:

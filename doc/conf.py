@@ -1,4 +1,12 @@
-"""Sphinx configuration; `make doc` builds the pages into doc/_build/html."""
+"""Sphinx configuration; `make doc` builds the pages into doc/_build/html.
+
+Nothing on the pages is loaded from a network: MathJax comes from a package, and the theme brings
+its own scripts and icons.
+"""
+
+import inspect
+import os
+import re
 
 import skmde
 
@@ -14,27 +22,103 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
+    "sphinx-mathjax-offline",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
+# The folders of the gallery have an index of their own, which the gallery writes.
+exclude_patterns = ["_build", "_templates", "gallery/**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 default_role = "literal"
+mathjax_path = "mathjax/tex-chtml.js"
+# Written again by each build.
+suppress_warnings = ["config.cache"]
 
 autosummary_generate = True
 # Public names belong to the package; where they are defined is nobody's business.
 autosummary_imported_members = True
 # Where file names have no case, the page of mde would be that of MDE.
 autosummary_filename_map = {"skmde.mde": "skmde.mde_function"}
-autodoc_default_options = {
-    "members": True,
-    "inherited-members": False,
-    # scikit-learn writes these methods and their text, which points into its own manual.
-    "exclude-members": "set_fit_request, set_score_request",
-}
+autodoc_default_options = {"members": True, "inherited-members": True}
+# Types are in the docstrings, in words. A signature has a line for each parameter.
+autodoc_typehints = "none"
+python_maximum_signature_line_length = 80
+python_trailing_comma_in_multi_line_signatures = False
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
-html_theme = "alabaster"
-html_title = f"skmde {release}"
-html_theme_options = {
-    "description": "Minimum-distortion embedding behind scikit-learn's interface",
-    "page_width": "1100px",
+# `make gallery-full` names a folder with the data sets that are too large to be shipped.
+FULL = bool(os.environ.get("SKMDE_DATA"))
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples"],
+    "gallery_dirs": ["gallery"],
+    "nested_sections": True,
+    "within_subsection_order": "FileNameSortKey",
+    "filename_pattern": r"[\\/]plot_",
+    "ignore_pattern": r"[\\/]_|__init__\.py",
+    "doc_module": ("skmde",),
+    "backreferences_dir": "generated/examples",
+    "reference_url": {"skmde": None},
+    "image_scrapers": ("matplotlib",),
+    "matplotlib_animations": False,
+    "remove_config_comments": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 0 if FULL else 5,
+    "abort_on_example_error": False,
+    "copyfile_regex": r"GALLERY_HEADER\.rst",
 }
+
+html_theme = "pydata_sphinx_theme"
+html_title = "skmde"
+html_static_path = ["_static"]
+html_css_files = ["skmde.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "skmde"},
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 8,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_context = {"default_mode": "auto"}
+html_sidebars = {"index": [], "choose": []}
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
+# scikit-learn's own: metadata routing, and methods whose text points into its manual.
+NOT_SHOWN = re.compile(r"get_metadata_routing|set_\w+_request")
+SKLEARN_REFERENCE = re.compile(r"(Refer to the|See) :ref:`.*?(\n\n|$)", re.DOTALL)
+
+
+def skip_member(app, what, name, obj, skip, options):
+    """Leave out what scikit-learn, tuples and exceptions bring and no user calls."""
+    if NOT_SHOWN.fullmatch(name):
+        return True
+    if not name.startswith("_") and inspect.isroutine(obj) and not inspect.isfunction(obj):
+        # methods of built-in classes; class methods of ours are bound to Python functions
+        return True if not hasattr(obj, "__func__") else None
+    return None
+
+
+def drop_references_into_sklearn(app, what, name, obj, options, lines):
+    """Inherited docstrings refer to pages of scikit-learn's manual that are not here."""
+    if (getattr(obj, "__module__", None) or "").startswith("sklearn."):
+        lines[:] = SKLEARN_REFERENCE.sub("", "\n".join(lines)).split("\n")
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", skip_member)
+    app.connect("autodoc-process-docstring", drop_references_into_sklearn, priority=100)

@@ -19,8 +19,8 @@ import argparse
 import time
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from sklearn.cluster import MiniBatchKMeans
 
 from skmde import PreserveNeighbors
@@ -78,7 +78,7 @@ def main():
     parser.add_argument("--n-samples", type=int, default=100_000)
     parser.add_argument("--n-groups", type=int, default=2000)
     parser.add_argument("--step", type=float, default=2.2, help="of the grid")
-    parser.add_argument("--output", type=Path, default=Path("counts.png"), help="picture")
+    parser.add_argument("--output", type=Path, help="picture to write, not show")
     args = parser.parse_args()
 
     X, kind = cells(args.n_samples)
@@ -88,7 +88,7 @@ def main():
         "random sample": lambda: by_sampling(X, args.n_groups),
     }
     judged = np.concatenate([np.flatnonzero(kind == k)[:JUDGED] for k in np.unique(kind)])
-    figure = Figure(figsize=(14, 4.6), layout="constrained")
+    figure = plt.figure(figsize=(14, 4.6), layout="constrained")
     for ax, (name, summarize) in zip(figure.subplots(1, 3), ways.items(), strict=True):
         start = time.perf_counter()
         summaries, weights = summarize()
@@ -106,6 +106,9 @@ def main():
         print(title.replace("\n", ": "))
         EmbeddingDisplay.from_embedding(embedding, kind, ax=ax)
         ax.set_title(title, fontsize=10)
+    if args.output is None:
+        plt.show()
+        return
     figure.savefig(args.output, dpi=90)
     print(f"Picture: {args.output}")
 

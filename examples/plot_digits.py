@@ -14,7 +14,7 @@ import argparse
 import time
 from pathlib import Path
 
-from matplotlib.figure import Figure
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 from sklearn.manifold import TSNE, trustworthiness
 
@@ -30,19 +30,19 @@ def timed_fit(estimator, X):
     return embedding, time.perf_counter() - start
 
 
-def draw(panels, digits, path):
-    """Write one map a panel, each digit's number where its points are densest."""
-    figure = Figure(figsize=(12, 6), layout="constrained")
+def draw(panels, digits):
+    """One map a panel, each digit's number where its points are densest."""
+    figure = plt.figure(figsize=(12, 6), layout="constrained")
     axes = figure.subplots(1, len(panels))
     for ax, (title, embedding) in zip(axes, panels, strict=True):
         EmbeddingDisplay.from_embedding(embedding, digits, labels="map", ax=ax)
         ax.set_title(title)
-    figure.savefig(path, dpi=120)
+    return figure
 
 
 def main():
     parser = argparse.ArgumentParser(description="Embed and draw handwritten digits.")
-    parser.add_argument("--output", type=Path, default=Path("digits.png"), help="picture to write")
+    parser.add_argument("--output", type=Path, help="picture to write, not show")
     parser.add_argument("--seed", type=int, default=0, help="random_state of both estimators")
     args = parser.parse_args()
 
@@ -66,7 +66,11 @@ def main():
         f"\nskmde's first fit took {first_seconds:.2f} s: it also loads the compiled kernels, and"
         "\ncompiles them once after installation."
     )
-    draw(panels, digits, args.output)
+    figure = draw(panels, digits)
+    if args.output is None:
+        plt.show()
+        return
+    figure.savefig(args.output, dpi=120)
     print(f"Picture: {args.output}")
 
 

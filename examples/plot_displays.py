@@ -4,14 +4,14 @@ Pictures of embeddings
 
 The displays of :mod:`skmde.plotting`, of scikit-learn's handwritten digits: maps by class and by
 number, in light and dark, with edges, and with far islands; two maps side by side; and the diagrams
-of distances, distortions, convergence and penalties. Three pictures are written.
+of distances, distortions, convergence and penalties. There are three pictures.
 """
 
 import argparse
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
@@ -28,11 +28,11 @@ from skmde.plotting import (
 
 def cells(rows, columns, size):
     """A figure, and a subfigure for each picture, which may be light or dark."""
-    figure = Figure(figsize=size, layout="constrained")
+    figure = plt.figure(figsize=size, layout="constrained")
     return figure, figure.subfigures(rows, columns).ravel()
 
 
-def draw_maps(estimator, X, digits, path):
+def draw_maps(estimator, X, digits):
     figure, places = cells(2, 2, (11.5, 9.6))
     axes = [place.subplots() for place in places]
     EmbeddingDisplay.from_estimator(estimator, digits, color_name="digit", ax=axes[0])
@@ -51,11 +51,11 @@ def draw_maps(estimator, X, digits, path):
     labels = [*digits, *[None] * len(islands)]
     EmbeddingDisplay.from_embedding(far, labels, theme="dark", ax=axes[3])
     axes[3].set_title("far islands do not shrink the rest")
-    figure.savefig(path, dpi=75)
+    return figure
 
 
-def draw_comparison(estimator, X, digits, path):
-    figure = Figure(figsize=(11.5, 5.2), layout="constrained")
+def draw_comparison(estimator, X, digits):
+    figure = plt.figure(figsize=(11.5, 5.2), layout="constrained")
     CompareEmbeddingsDisplay.from_embeddings(
         PCA(2).fit_transform(X),
         estimator.embedding_,
@@ -65,10 +65,10 @@ def draw_comparison(estimator, X, digits, path):
         n_lines=20,
         ax=figure.subplots(),
     )
-    figure.savefig(path, dpi=75)
+    return figure
 
 
-def draw_diagrams(estimator, X, path):
+def draw_diagrams(estimator, X):
     """Diagrams of a second embedding, which keeps distances, and of the history of the first."""
     few = X[:500]
     distances = PreserveDistances(random_state=0).fit(few)
@@ -92,22 +92,28 @@ def draw_diagrams(estimator, X, path):
         weights=[1, 1, -1, -1],
         ax=places[3].subplots(1, 2),
     )
-    figure.savefig(path, dpi=75)
+    return figure
 
 
 def main():
     parser = argparse.ArgumentParser(description="Draw every display of skmde.plotting.")
-    parser.add_argument("--folder", type=Path, default=Path(), help="where to write the pictures")
+    parser.add_argument("--folder", type=Path, help="where to write the pictures, not show them")
     parser.add_argument("--n-samples", type=int, default=1797, help="digits to embed")
     args = parser.parse_args()
 
     X, digits = (part[: args.n_samples] for part in load_digits(return_X_y=True))
     estimator = PreserveNeighbors(random_state=0).fit(X)
-    pictures = [args.folder / f"displays_{name}.png" for name in ("maps", "compare", "diagrams")]
-    draw_maps(estimator, X, digits, pictures[0])
-    draw_comparison(estimator, X, digits, pictures[1])
-    draw_diagrams(estimator, X, pictures[2])
-    for picture in pictures:
+    figures = {
+        "maps": draw_maps(estimator, X, digits),
+        "compare": draw_comparison(estimator, X, digits),
+        "diagrams": draw_diagrams(estimator, X),
+    }
+    if args.folder is None:
+        plt.show()
+        return
+    for name, figure in figures.items():
+        picture = args.folder / f"displays_{name}.png"
+        figure.savefig(picture, dpi=75)
         print(f"Picture: {picture}")
 
 

@@ -19,10 +19,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
-from matplotlib.figure import Figure
 
 import skmde
 from skmde.plotting import EmbeddingDisplay
@@ -133,19 +133,19 @@ def draw_characters(ax, seed):
     print(drawing.title.replace("\n", ": "))
 
 
-def draw_graphs(path, seed):
-    figure = Figure(figsize=(16, 6.4), layout="constrained")
+def draw_graphs(seed):
+    figure = plt.figure(figsize=(16, 6.4), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=[2, 1])
     for ax, drawing in zip(left.subplots(2, 4).flat, monograph_drawings(seed), strict=True):
         draw_small(ax, drawing)
         print(drawing.title.replace("\n", ": "))
     draw_characters(right.subplots(), seed)
-    figure.savefig(path, dpi=90)
+    return figure
 
 
 def draw_network(path, estimator, edges, section):
     """Nodes by section, alone and with their edges, on a dark page."""
-    figure = Figure(figsize=(15, 7.4), layout="constrained", facecolor=NIGHT)
+    figure = plt.figure(figsize=(15, 7.4), layout="constrained", facecolor=NIGHT)
     n, p = f"{len(section):,} nodes", f"{len(edges):,} edges"
     loss = f'"{estimator.loss}" loss, stress {estimator.stress_:.3f}'
     titles = f"{n}, {loss}", f"The same with its {p}"
@@ -162,7 +162,7 @@ def draw_network(path, estimator, edges, section):
 
 def main():
     parser = argparse.ArgumentParser(description="Draw graphs, and a network if one is given.")
-    parser.add_argument("--output", type=Path, default=Path("graphs.png"), help="picture to write")
+    parser.add_argument("--output", type=Path, help="picture to write, not show")
     parser.add_argument("--data", type=Path, help="network to draw: .npz with edges and section")
     parser.add_argument(
         "--network-output", type=Path, default=Path("network.png"), help="its picture"
@@ -170,8 +170,12 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="random_state of all drawings")
     args = parser.parse_args()
 
-    draw_graphs(args.output, args.seed)
-    print(f"Picture: {args.output}")
+    figure = draw_graphs(args.seed)
+    if args.output is None:
+        plt.show()
+    else:
+        figure.savefig(args.output, dpi=90)
+        print(f"Picture: {args.output}")
     if args.data is None:
         return
     with np.load(args.data) as data:

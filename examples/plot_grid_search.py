@@ -18,8 +18,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from scipy.stats import loguniform, randint
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
@@ -80,8 +80,8 @@ def search_at_random(X, y, n_draws, n_jobs):
         return search.fit(X, y)
 
 
-def draw(scores, draws, maps, y, path):
-    figure = Figure(figsize=(13, 8.5), layout="constrained")
+def draw(scores, draws, maps, y):
+    figure = plt.figure(figsize=(13, 8.5), layout="constrained")
     (table, cloud), below = figure.subplots(2, 2)
     table.imshow(scores, cmap="viridis", aspect="auto")
     for (row, column), score in np.ndenumerate(scores):
@@ -117,12 +117,12 @@ def draw(scores, draws, maps, y, path):
     for ax, (title, embedding) in zip(below, maps, strict=True):
         EmbeddingDisplay.from_embedding(embedding, y, labels="map", ax=ax)
         ax.set_title(title)
-    figure.savefig(path, dpi=90)
+    return figure
 
 
 def main():
     parser = argparse.ArgumentParser(description="Search penalties and draw what was found.")
-    parser.add_argument("--output", type=Path, default=Path("grid_search.png"))
+    parser.add_argument("--output", type=Path, help="picture to write, not show")
     parser.add_argument("--n-samples", type=int, default=1000, help="digits to embed")
     parser.add_argument("--n-draws", type=int, default=30, help="draws of the random search")
     parser.add_argument("--n-jobs", type=int, default=2)
@@ -147,7 +147,11 @@ def main():
         )
         title = f"{what} of the grid: {names[row]}, {kinds[column]}"
         maps.append((title, estimator.fit_transform(X)))
-    draw(scores, draws, maps, y, args.output)
+    figure = draw(scores, draws, maps, y)
+    if args.output is None:
+        plt.show()
+        return
+    figure.savefig(args.output, dpi=90)
     print(f"Picture: {args.output}")
 
 

@@ -12,8 +12,8 @@ map keeps, and by how far it moves when a tenth of the data is left out.
 import argparse
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 
@@ -32,9 +32,9 @@ def swapped(labels, share, seed=0):
     return given, np.isin(np.arange(len(labels)), wrong)
 
 
-def draw(embedding, table, is_wrong, path):
+def draw(embedding, table, is_wrong):
     """Three maps: suspicious labels, neighbours that are kept, and stability."""
-    figure = Figure(figsize=(13, 4.6), layout="constrained")
+    figure = plt.figure(figsize=(13, 4.6), layout="constrained")
     titles = {
         "label_disagreement": "neighbours with another label\n(rings: labels that are wrong)",
         "recall": "neighbours\nthat the map keeps",
@@ -47,12 +47,12 @@ def draw(embedding, table, is_wrong, path):
             rings = {"s": 50, "facecolors": "none", "edgecolors": "#D55E00", "zorder": 3}
             display.ax_.scatter(*embedding[is_wrong].T, **rings)
         ax.set_title(title)
-    figure.savefig(path, dpi=150)
+    return figure
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path("judging.png"))
+    parser.add_argument("--output", type=Path, help="picture to write, not show")
     parser.add_argument("--samples", type=int, default=1797)
     parser.add_argument("--fits", type=int, default=5)
     args = parser.parse_args()
@@ -72,8 +72,12 @@ def main():
 
     table = point_report(estimator, X, given, stability=stable)
     print(table)
-    draw(estimator.embedding_, table, is_wrong, args.output)
-    print(f"wrote {args.output}")
+    figure = draw(estimator.embedding_, table, is_wrong)
+    if args.output is None:
+        plt.show()
+        return
+    figure.savefig(args.output, dpi=150)
+    print(f"Picture: {args.output}")
 
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ section 4.1.2). The solver starts with them far apart, and no step ever lets two
 import argparse
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse as sp
 from matplotlib.collections import PatchCollection
-from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from scipy.spatial.distance import pdist
 
@@ -118,11 +118,11 @@ def draw_discs(ax, centers, diameter, title):
 
 def main():
     parser = argparse.ArgumentParser(description="Place a circuit, and pack discs.")
-    parser.add_argument("--output", type=Path, default=Path("placement.png"), help="picture")
+    parser.add_argument("--output", type=Path, help="picture to write, not show")
     parser.add_argument("--seed", type=int, default=0, help="of the circuit")
     args = parser.parse_args()
 
-    figure = Figure(figsize=(16, 4.5), layout="constrained")
+    figure = plt.figure(figsize=(16, 4.5), layout="constrained")
     axes = figure.subplots(1, 4)
     wires, pads, coordinates = netlist(seed=args.seed)
     for ax, penalty in zip(axes, ("quadratic", "cubic", Huber(0.1)), strict=False):
@@ -144,6 +144,9 @@ def main():
     )
     print(title.replace("\n", ": "))
     draw_discs(axes[3], centers, diameter, title)
+    if args.output is None:
+        plt.show()
+        return
     figure.savefig(args.output, dpi=90)
     print(f"Picture: {args.output}")
 

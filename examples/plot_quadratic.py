@@ -21,8 +21,8 @@ import importlib.util
 from pathlib import Path
 from typing import NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 from skmde import QuadraticMDE
 from skmde.plotting import EmbeddingDisplay
@@ -84,13 +84,13 @@ def draw_roll(ax, roll, style):
 
 def main():
     parser = argparse.ArgumentParser(description="Draw one strip by many spectral methods.")
-    parser.add_argument("--output", type=Path, default=Path("quadratic.png"), help="picture")
+    parser.add_argument("--output", type=Path, help="picture to write, not show")
     parser.add_argument("--seed", type=int, default=0, help="of the samples")
     args = parser.parse_args()
 
     roll = rolled_strip(seed=args.seed)
     style = {"cmap": COLOURS, "linewidths": 0}
-    figure = Figure(figsize=(13, 6.6), layout="constrained")
+    figure = plt.figure(figsize=(13, 6.6), layout="constrained")
     draw_roll(figure.add_subplot(2, 4, 1, projection="3d"), roll, style)
     for place, (weights, estimator, along) in enumerate(embeddings(roll), start=2):
         ax = figure.add_subplot(2, 4, place)
@@ -100,6 +100,9 @@ def main():
         ax.set_title(title, fontsize=11)
         values = " ".join(f"{value:.4g}" for value in estimator.eigenvalues_)
         print(f"{weights:22} eigenvalues {values}, distortion {estimator.distortion_:.4g}")
+    if args.output is None:
+        plt.show()
+        return
     figure.savefig(args.output, dpi=90)
     print(f"Picture: {args.output}")
 

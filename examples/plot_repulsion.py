@@ -14,9 +14,9 @@ that does not fade.
 import argparse
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse as sp
-from matplotlib.figure import Figure
 from scipy.sparse.csgraph import dijkstra
 from scipy.stats import spearmanr
 from sklearn.datasets import load_digits, make_swiss_roll
@@ -53,20 +53,20 @@ def kept(X, Y, paths, sources):
     return recall, spearmanr(paths[there], distances[there]).statistic
 
 
-def draw(rows, path):
+def draw(rows):
     """One row of panels for each data set."""
-    figure = Figure(figsize=(4 * len(WEIGHTS), 4 * len(rows)), layout="constrained")
+    figure = plt.figure(figsize=(4 * len(WEIGHTS), 4 * len(rows)), layout="constrained")
     axes = figure.subplots(len(rows), len(WEIGHTS))
     for line, (color_by, panels) in zip(axes, rows, strict=True):
         for ax, (title, Y) in zip(line, panels, strict=True):
             EmbeddingDisplay.from_embedding(Y, color_by, labels="none", ax=ax)
             ax.set_title(title, fontsize=10)
-    figure.savefig(path, dpi=80)
+    return figure
 
 
 def main():
     parser = argparse.ArgumentParser(description="Maps with repulsion of three weights.")
-    parser.add_argument("--output", type=Path, default=Path("repulsion.png"), help="picture")
+    parser.add_argument("--output", type=Path, help="picture to write, not show")
     parser.add_argument("--seed", type=int, default=0, help="random_state of the maps")
     args = parser.parse_args()
 
@@ -90,7 +90,11 @@ def main():
             if weight:
                 panels.append((f"{shown}\n{figures}", Y))
         rows.append((color_by, panels))
-    draw(rows, args.output)
+    figure = draw(rows)
+    if args.output is None:
+        plt.show()
+        return
+    figure.savefig(args.output, dpi=80)
     print(f"Picture: {args.output}")
 
 

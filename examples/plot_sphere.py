@@ -11,9 +11,9 @@ import argparse
 from itertools import combinations
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from matplotlib.figure import Figure
 
 import skmde
 from skmde.plotting import EmbeddingDisplay
@@ -62,21 +62,21 @@ def spread(n_items, radius, seed=0):
     return problem.embed(random_state=seed).numpy()
 
 
-def draw(points, path):
-    """Write a picture of the points, and of the lines between those that are nearest."""
+def draw(points):
+    """The points, and lines between those that are nearest."""
     pairs = np.array(list(combinations(range(len(points)), 2)))
     lengths = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
-    figure = Figure(figsize=(6, 6), layout="constrained")
+    figure = plt.figure(figsize=(6, 6), layout="constrained")
     ax = figure.add_subplot(projection="3d")
     nearest = pairs[lengths < 1.2 * lengths.min()]
     EmbeddingDisplay.from_embedding(points, edges=nearest, show_edges="all", marker_size=70, ax=ax)
     ax.set_axis_off()
-    figure.savefig(path, dpi=120)
+    return figure
 
 
 def main():
     parser = argparse.ArgumentParser(description="Spread points on a sphere.")
-    parser.add_argument("--output", type=Path, default=Path("sphere.png"), help="picture to write")
+    parser.add_argument("--output", type=Path, help="picture to write, not show")
     parser.add_argument("--items", type=int, default=12, help="how many points")
     parser.add_argument("--radius", type=float, default=2.0, help="of the sphere")
     args = parser.parse_args()
@@ -85,7 +85,11 @@ def main():
     nearest = min(np.linalg.norm(a - b) for a, b in combinations(points, 2))
     print(f"{args.items} points on a sphere of radius {args.radius:g}")
     print(f"smallest distance between two: {nearest:.4f}")
-    draw(points, args.output)
+    figure = draw(points)
+    if args.output is None:
+        plt.show()
+        return
+    figure.savefig(args.output, dpi=120)
     print(f"Picture: {args.output}")
 
 

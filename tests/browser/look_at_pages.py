@@ -1,0 +1,137 @@
+"""Open every page of the documentation in Chromium, on a desk and on a phone, light and dark.
+
+    python tests/browser/look_at_pages.py doc/_build/html --output doc/_build/screenshots
+
+`make test-site` runs it. A page may not be wider than the screen, ask for anything that is not on
+this machine, report an error in the console, or have a picture or a formula that cannot be shown.
+Pictures of all pages are written; they are to be looked at.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Error, sync_playwright
+
+WIDTHS = {1280: 900, 390: 844}  # pixels, and the height of the same screen
+SCHEMES = ("light", "dark")
+TALLEST = 6000  # pixels of a page that a picture shows
+WAIT = 60_000  # milliseconds
+
+# What is wider than the screen, unless something around it scrolls or cuts it off.
+TOO_WIDE = """() => {
+  const width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= width) return [];
+  const scrolls = element => {
+    for (let e = element.parentElement; e && e !== document.body; e = e.parentElement)
+      if (getComputedStyle(e).overflowX !== "visible") return true;
+    return false;
+  };
+  const wide = [...document.body.querySelectorAll("*")].filter(
+    e => e.getBoundingClientRect().right > width + 1 && !scrolls(e));
+  const name = e => e.tagName.toLowerCase() + [...e.classList].map(c => "." + c).join("");
+  return ["the page", ...wide.slice(0, 5).map(e => name(e) + ": " + e.innerText.slice(0, 40))];
+}"""
+NOT_SHOWN = """() => [
+  ...[...document.images].filter(i => i.complete && i.naturalWidth === 0).map(i => "image " + i.src),
+  ...[...document.querySelectorAll("mjx-merror")].map(e => "formula " + e.innerText),
+  ...[...document.querySelectorAll(".math:not(:has(mjx-container))")].map(
+    e => "formula " + e.innerText.slice(0, 60)),
+]"""
+# Pictures far down are loaded when they come into view, formulas when MathJax is ready.
+SHOW_ALL = """async () => {
+  document.querySelectorAll("img[loading=lazy]").forEach(i => { i.loading = "eager"; });
+  if (window.MathJax?.startup?.promise) await window.MathJax.startup.promise;
+  await Promise.all([...document.images].filter(i => !i.complete).map(
+    i => new Promise(done => { i.onload = i.onerror = done; })));
+}"""
+
+
+def chromium():
+    """The path of the browser."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        sys.exit("Chromium was not found. Install it, or name it: CHROMIUM=/path/to/chromium.")
+    return path
+
+
+def watch(page, faults):
+    """Collect what a page should not do into a list."""
+    page.on("pageerror", lambda error: faults.append(f"error: {error}"))
+    page.on(
+        "console",
+        lambda message: message.type == "error" and faults.append(f"console: {message.text}"),
+    )
+    page.on(
+        "request",
+        lambda request: (
+            request.url.startswith(("file:", "data:", "blob:", "about:"))
+            or faults.append(f"request: {request.url}")
+        ),
+    )
+
+
+def look(page, file, picture):
+    """The faults of a page; its pictures are written beside the path `picture`."""
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.emulate_media(color_scheme="light")
+    page.goto(file.as_uri(), wait_until="load")
+    page.evaluate(SHOW_ALL)
+    faults = page.evaluate(NOT_SHOWN)
+    for width, height in WIDTHS.items():
+        page.set_viewport_size({"width": width, "height": height})
+        faults += [f"at {width} pixels, too wide: {what}" for what in page.evaluate(TOO_WIDE)]
+        if picture is None:
+            continue
+        length = page.evaluate("document.documentElement.scrollHeight")
+        clip = {"x": 0, "y": 0, "width": width, "height": min(length, TALLEST)}
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            path = picture.with_name(f"{picture.name}-{width}-{scheme}.jpg")
+            page.screenshot(path=path, full_page=True, clip=clip, type="jpeg", quality=70)
+    return faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="where the pages are")
+    parser.add_argument("--output", type=Path, help="folder for pictures; without it, none")
+    parser.add_argument("--only", default="**/*.html", help="pattern of the pages to open")
+    args = parser.parse_args()
+
+    files = [file for file in sorted(args.folder.resolve().glob(args.only)) if file.is_file()]
+    files = [file for file in files if "_static" not in file.parts and "_modules" not in file.parts]
+    if not files:
+        sys.exit(f"There are no pages in {args.folder}: run `make doc` first.")
+    if args.output is not None:
+        args.output.mkdir(parents=True, exist_ok=True)
+    n_faulty = 0
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium(), args=["--no-sandbox", "--allow-file-access-from-files"]
+        )
+        context = browser.new_context(offline=True)
+        for file in files:
+            name = file.relative_to(args.folder.resolve()).with_suffix("").as_posix()
+            page, faults = context.new_page(), []
+            page.set_default_timeout(WAIT)
+            watch(page, faults)
+            picture = None if args.output is None else args.output / name.replace("/", "_")
+            try:
+                faults += look(page, file, picture)
+            except Error as error:
+                faults.append(f"cannot be opened: {error.message.splitlines()[0]}")
+            page.close()
+            n_faulty += bool(faults)
+            for fault in dict.fromkeys(faults):
+                print(f"{name}: {fault}", flush=True)
+        browser.close()
+    print(f"{len(files)} pages opened, {n_faulty} with faults")
+    sys.exit(n_faulty > 0)
+
+
+if __name__ == "__main__":
+    main()
