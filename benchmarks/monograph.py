@@ -65,6 +65,7 @@ def arguments() -> Any:
     p.add_argument("--shapes", type=Path, metavar="FILE", help="outlines of counties, TopoJSON")
     p.add_argument("--seed", type=int, default=0, help="draws graphs and dissimilar pairs")
     p.add_argument("--items", type=int, default=100_000, help="items of the study of constraints")
+    p.add_argument("--max-iter", type=int, default=1000, help="of the study of constraints")
     p.add_argument("--subset", type=int, metavar="N", help="only the first N images")
     return p.parse_args()
 
@@ -90,7 +91,11 @@ def constraints(args: Any) -> dict[str, Any]:
         )
         # `tol` is relative; the monograph's residual norm is not.
         found[name] = solve(
-            problem, None, max_iter=1000, tol=0.0, callbacks=lambda s: s.residual_norm <= RESIDUAL
+            problem,
+            None,
+            max_iter=args.max_iter,
+            tol=0.0,
+            callbacks=lambda s: s.residual_norm <= RESIDUAL,
         )
         found[name]["reached"] = problem.residual_norm <= RESIDUAL
         histories[name] = problem.result.history

@@ -53,6 +53,14 @@ def arguments() -> Any:
         metavar="N",
         help="random graphs of each size; how close 40 iterations come depends on the graph",
     )
+    p.add_argument(
+        "--sizes",
+        type=json.loads,
+        default=SIZES,
+        metavar="[[ITEMS, PAIRS], ...]",
+        help="such as '[[1000000, 10000000]]', which the monograph does not have",
+    )
+    p.add_argument("--dimensions", type=int, nargs="+", default=DIMENSIONS)
     p.add_argument("--max-items", type=int, default=100_000, help="leave larger problems out")
     p.add_argument(
         "--full",
@@ -140,7 +148,7 @@ def table(rows: list[dict[str, Any]], programs: list[str]) -> None:
         for program in programs:
             run = row[program]
             line += [f"{run['seconds']:.2f}", f"{run['value']:.4f}", f"{run['gap_percent']:.3f}"]
-        line += [f"{row['optimum']:.4f}", *(f"{e:g}" for e in row["monograph"])]
+        line += [f"{row['optimum']:.4f}", *(f"{e:g}" for e in row["monograph"] or (np.nan, np.nan))]
         if both:
             line.append(f"{row['pymde']['seconds'] / row['skmde']['seconds']:.1f}")
         lines.append(line)
@@ -150,9 +158,9 @@ def table(rows: list[dict[str, Any]], programs: list[str]) -> None:
 def problems(args: Any, folder: Path) -> list[dict[str, Any]]:
     """The rows of the table, with their optima; edges are written to files."""
     rows = []
-    for n, p in SIZES:
+    for n, p in args.sizes:
         edges = {}
-        for m in DIMENSIONS:
+        for m in args.dimensions:
             if n > args.max_items or ((n, m) == (100_000, 100) and not args.full):
                 continue
             for instance in range(args.instances):
@@ -162,7 +170,7 @@ def problems(args: Any, folder: Path) -> list[dict[str, Any]]:
                     np.save(path, edges[instance])
                 best = optimum(n, p, m, instance, edges[instance])
                 row = {"n": n, "p": p, "m": m, "instance": instance, "edges": str(path)}
-                rows.append({**row, "optimum": best, "monograph": MONOGRAPH[n, m]})
+                rows.append({**row, "optimum": best, "monograph": MONOGRAPH.get((n, m), ())})
     return rows
 
 
