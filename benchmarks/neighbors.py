@@ -52,14 +52,22 @@ def rows_of(kind: str, n: int, data: Path | None) -> np.ndarray:
     if kind == "mnist":
         return common.mnist(data)[0].astype(np.float32)
     if kind == "mixture":
-        X = rng.standard_normal((n, 50), np.float32)
-        X += 3 * rng.standard_normal((200, 50), np.float32)[rng.integers(200, size=n)]
-        return X
+        return mixture(n)[0]
     if kind == "normal":
         return rng.standard_normal((n, 32), np.float32)
     X = rng.standard_normal((n, 10), np.float32) @ rng.standard_normal((10, 50), np.float32)
     X += 0.1 * rng.standard_normal((n, 50), np.float32)
     return X
+
+
+def mixture(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of 200 Gaussian clusters in 50 dimensions, float32, and their clusters."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 50), np.float32)
+    centres = 3 * rng.standard_normal((200, 50), np.float32)
+    labels = rng.integers(200, size=n)
+    X += centres[labels]
+    return X, labels
 
 
 def search(kind: str, n: int, algorithm: str, data: Path | None) -> dict[str, Any]:
