@@ -7,8 +7,12 @@ its own scripts and icons.
 import inspect
 import os
 import re
+import sys
+from pathlib import Path
 
 import skmde
+
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order
 
 project = "skmde"
 author = "skmde developers"
@@ -32,8 +36,6 @@ exclude_patterns = ["_build", "_templates", "gallery/**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 default_role = "literal"
 mathjax_path = "mathjax/tex-chtml.js"
-# Written again by each build.
-suppress_warnings = ["config.cache"]
 
 autosummary_generate = True
 # Public names belong to the package; where they are defined is nobody's business.
@@ -54,7 +56,8 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
     "nested_sections": True,
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.EasiestFirst",
+    "subsection_order": [f"../examples/{name}" for name in ("tasks", "parameters", "monograph")],
     "filename_pattern": r"[\\/]plot_",
     "ignore_pattern": r"[\\/]_|__init__\.py",
     "doc_module": ("skmde",),

@@ -27,26 +27,29 @@ def disagreements(X, labels):
     return pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]]
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Write a page to explore digits in.")
-    parser.add_argument("--output", type=Path, default=Path("digits.html"), help="page to write")
-    args = parser.parse_args()
+parser = argparse.ArgumentParser(description="Write a page to explore digits in.")
+parser.add_argument("--output", type=Path, help="page to write")
+args = parser.parse_args()
 
-    digits = load_digits()
-    mde = PreserveNeighbors(random_state=0).fit(digits.data)
-    pairs = disagreements(digits.data, digits.target)
-    page = explore(
-        mde,
-        labels=digits.target,
-        images=digits.images,
-        edges=pairs,
-        color_by={"ink": digits.data.sum(axis=1)},
-        title="Handwritten digits",
-    )
+digits = load_digits()
+mde = PreserveNeighbors(random_state=0).fit(digits.data)
+pairs = disagreements(digits.data, digits.target)
+page = explore(
+    mde,
+    labels=digits.target,
+    images=digits.images,
+    edges=pairs,
+    color_by={"ink": digits.data.sum(axis=1)},
+    title="Handwritten digits",
+)
+print(f"{len(digits.data)} digits, {len(pairs)} pairs of neighbours with different labels")
+if args.output is not None:
     page.save(args.output)
-    print(f"{len(digits.data)} digits, {len(pairs)} pairs of neighbours with different labels")
     print(f"Page: {args.output}, {len(page.html) / 1e6:.1f} MB")
 
+# %%
+# In a notebook, and here, the page shows itself:
 
-if __name__ == "__main__":
-    main()
+page
+
+# sphinx_gallery_thumbnail_path = 'images/explore.png'
