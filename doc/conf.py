@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 
 import skmde
+from skmde import losses, penalties
 
-sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order and pictures
 
 project = "skmde"
 author = "skmde developers"
@@ -20,6 +21,7 @@ copyright = "2026, skmde developers"
 version = release = skmde.__version__
 
 extensions = [
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -37,11 +39,17 @@ templates_path = ["_templates"]
 default_role = "literal"
 mathjax_path = "mathjax/tex-chtml.js"
 
+# Pages that a toctree names by a pattern need not be there.
+suppress_warnings = ["toc.empty_glob"]
+
 autosummary_generate = True
 # Public names belong to the package; where they are defined is nobody's business.
 autosummary_imported_members = True
 # Where file names have no case, the page of mde would be that of MDE.
 autosummary_filename_map = {"skmde.mde": "skmde.mde_function"}
+# Classes whose pages have a picture.
+FUNCTIONS = {*penalties.PENALTIES.values(), *losses.LOSSES.values(), penalties.Barrier}
+autosummary_context = {"drawn": sorted(function.__name__ for function in FUNCTIONS)}
 autodoc_default_options = {"members": True, "inherited-members": True}
 # Types are in the docstrings, in words. A signature has a line for each parameter.
 autodoc_typehints = "none"
@@ -49,6 +57,9 @@ python_maximum_signature_line_length = 80
 python_trailing_comma_in_multi_line_signatures = False
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
+
+plot_formats = [("png", 110)]
+plot_html_show_formats = plot_html_show_source_link = plot_include_source = False
 
 # `make gallery-full` names a folder with the data sets that are too large to be shipped.
 FULL = bool(os.environ.get("SKMDE_DATA"))

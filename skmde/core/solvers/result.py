@@ -127,7 +127,7 @@ class SolveResult:
     See Also
     --------
     MDE : A minimum-distortion embedding problem.
-    ConvergenceWarning : Custom warning to capture convergence problems
+    ConvergenceWarning : Warning of fits that ended before they reached a solution.
     """
 
     X: torch.Tensor
