@@ -37,6 +37,7 @@ extensions = [
 exclude_patterns = ["_build", "_templates", "gallery/**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 default_role = "literal"
+smartquotes = False  # values in docstrings are to be copied
 mathjax_path = "mathjax/tex-chtml.js"
 
 # Pages that a toctree names by a pattern need not be there.

@@ -1,9 +1,9 @@
 """
-A page to explore handwritten digits in
-=======================================
+Handwritten digits to explore
+=============================
 
-Embeds scikit-learn's 1797 handwritten digits with :class:`skmde.PreserveNeighbors` and writes them
-as one HTML file: point at a digit to see it, draw a lasso to select digits, search, filter. The
+Embeds scikit-learn's 1797 handwritten digits with :class:`skmde.PreserveNeighbors` and makes one
+HTML file of them: point at a digit to see it, draw a lasso to select digits, search, filter. The
 file works in any browser, without a network. Lines connect a digit and its nearest neighbour where
 their labels differ: most of these digits are hard to read.
 """
