@@ -40,9 +40,6 @@ default_role = "literal"
 smartquotes = False  # values in docstrings are to be copied
 mathjax_path = "mathjax/tex-chtml.js"
 
-# Pages that a toctree names by a pattern need not be there.
-suppress_warnings = ["toc.empty_glob"]
-
 autosummary_generate = True
 # Public names belong to the package; where they are defined is nobody's business.
 autosummary_imported_members = True
@@ -81,6 +78,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,  # its table is drawn by scripts from a network
     "min_reported_time": 0 if FULL else 5,
     "abort_on_example_error": False,
     "copyfile_regex": r"GALLERY_HEADER\.rst",
@@ -107,7 +105,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "choose": []}
+html_sidebars = {"index": [], "install": [], "choose": []}
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
