@@ -7,8 +7,13 @@ its own scripts and icons.
 import inspect
 import os
 import re
+import sys
+from pathlib import Path
 
 import skmde
+from skmde import losses, penalties
+
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order and pictures
 
 project = "skmde"
 author = "skmde developers"
@@ -16,6 +21,7 @@ copyright = "2026, skmde developers"
 version = release = skmde.__version__
 
 extensions = [
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -31,15 +37,17 @@ extensions = [
 exclude_patterns = ["_build", "_templates", "gallery/**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 default_role = "literal"
+smartquotes = False  # values in docstrings are to be copied
 mathjax_path = "mathjax/tex-chtml.js"
-# Written again by each build.
-suppress_warnings = ["config.cache"]
 
 autosummary_generate = True
 # Public names belong to the package; where they are defined is nobody's business.
 autosummary_imported_members = True
 # Where file names have no case, the page of mde would be that of MDE.
 autosummary_filename_map = {"skmde.mde": "skmde.mde_function"}
+# Classes whose pages have a picture.
+FUNCTIONS = {*penalties.PENALTIES.values(), *losses.LOSSES.values(), penalties.Barrier}
+autosummary_context = {"drawn": sorted(function.__name__ for function in FUNCTIONS)}
 autodoc_default_options = {"members": True, "inherited-members": True}
 # Types are in the docstrings, in words. A signature has a line for each parameter.
 autodoc_typehints = "none"
@@ -48,13 +56,17 @@ python_trailing_comma_in_multi_line_signatures = False
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
+plot_formats = [("png", 110)]
+plot_html_show_formats = plot_html_show_source_link = plot_include_source = False
+
 # `make gallery-full` names a folder with the data sets that are too large to be shipped.
 FULL = bool(os.environ.get("SKMDE_DATA"))
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
     "nested_sections": True,
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.EasiestFirst",
+    "subsection_order": [f"../examples/{name}" for name in ("tasks", "parameters", "monograph")],
     "filename_pattern": r"[\\/]plot_",
     "ignore_pattern": r"[\\/]_|__init__\.py",
     "doc_module": ("skmde",),
@@ -66,6 +78,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,  # its table is drawn by scripts from a network
     "min_reported_time": 0 if FULL else 5,
     "abort_on_example_error": False,
     "copyfile_regex": r"GALLERY_HEADER\.rst",
@@ -92,7 +105,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "choose": []}
+html_sidebars = {"index": [], "install": [], "choose": []}
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -75,8 +75,8 @@ def by_sampling(X, n_samples):
 
 def main():
     parser = argparse.ArgumentParser(description="Embed many samples through summaries.")
-    parser.add_argument("--n-samples", type=int, default=100_000)
-    parser.add_argument("--n-groups", type=int, default=2000)
+    parser.add_argument("--n-samples", type=int, default=30_000)
+    parser.add_argument("--n-groups", type=int, default=1000)
     parser.add_argument("--step", type=float, default=2.2, help="of the grid")
     parser.add_argument("--output", type=Path, help="picture to write, not show")
     args = parser.parse_args()

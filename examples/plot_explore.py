@@ -1,9 +1,9 @@
 """
-A page to explore handwritten digits in
-=======================================
+Handwritten digits to explore
+=============================
 
-Embeds scikit-learn's 1797 handwritten digits with :class:`skmde.PreserveNeighbors` and writes them
-as one HTML file: point at a digit to see it, draw a lasso to select digits, search, filter. The
+Embeds scikit-learn's 1797 handwritten digits with :class:`skmde.PreserveNeighbors` and makes one
+HTML file of them: point at a digit to see it, draw a lasso to select digits, search, filter. The
 file works in any browser, without a network. Lines connect a digit and its nearest neighbour where
 their labels differ: most of these digits are hard to read.
 """
@@ -27,26 +27,29 @@ def disagreements(X, labels):
     return pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]]
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Write a page to explore digits in.")
-    parser.add_argument("--output", type=Path, default=Path("digits.html"), help="page to write")
-    args = parser.parse_args()
+parser = argparse.ArgumentParser(description="Write a page to explore digits in.")
+parser.add_argument("--output", type=Path, help="page to write")
+args = parser.parse_args()
 
-    digits = load_digits()
-    mde = PreserveNeighbors(random_state=0).fit(digits.data)
-    pairs = disagreements(digits.data, digits.target)
-    page = explore(
-        mde,
-        labels=digits.target,
-        images=digits.images,
-        edges=pairs,
-        color_by={"ink": digits.data.sum(axis=1)},
-        title="Handwritten digits",
-    )
+digits = load_digits()
+mde = PreserveNeighbors(random_state=0).fit(digits.data)
+pairs = disagreements(digits.data, digits.target)
+page = explore(
+    mde,
+    labels=digits.target,
+    images=digits.images,
+    edges=pairs,
+    color_by={"ink": digits.data.sum(axis=1)},
+    title="Handwritten digits",
+)
+print(f"{len(digits.data)} digits, {len(pairs)} pairs of neighbours with different labels")
+if args.output is not None:
     page.save(args.output)
-    print(f"{len(digits.data)} digits, {len(pairs)} pairs of neighbours with different labels")
     print(f"Page: {args.output}, {len(page.html) / 1e6:.1f} MB")
 
+# %%
+# In a notebook, and here, the page shows itself:
 
-if __name__ == "__main__":
-    main()
+page
+
+# sphinx_gallery_thumbnail_path = 'images/explore.png'

@@ -11,7 +11,9 @@ searches over the handwritten digits. All maps are in the plane.
 - **Random draws** of the weight of the repulsion and of the number of neighbours, in a pipeline,
   are evaluated by a classifier that sees only the map. The scaled data is cached (``memory=``).
 
-The picture shows both searches, and the maps of the best and the worst point of the grid.
+The picture shows both searches, and the maps of the best and the worst point of the grid. Few
+digits and few draws keep this page fast; ``--n-samples 1000 --n-draws 30`` makes the picture of the
+guide.
 """
 
 import argparse
@@ -123,8 +125,8 @@ def draw(scores, draws, maps, y):
 def main():
     parser = argparse.ArgumentParser(description="Search penalties and draw what was found.")
     parser.add_argument("--output", type=Path, help="picture to write, not show")
-    parser.add_argument("--n-samples", type=int, default=1000, help="digits to embed")
-    parser.add_argument("--n-draws", type=int, default=30, help="draws of the random search")
+    parser.add_argument("--n-samples", type=int, default=400, help="digits to embed")
+    parser.add_argument("--n-draws", type=int, default=12, help="draws of the random search")
     parser.add_argument("--n-jobs", type=int, default=2)
     args = parser.parse_args()
     X, y = (part[: args.n_samples] for part in load_digits(return_X_y=True))

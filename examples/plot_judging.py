@@ -51,7 +51,7 @@ def draw(embedding, table, is_wrong):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser = argparse.ArgumentParser(description="Find wrong labels, and judge points.")
     parser.add_argument("--output", type=Path, help="picture to write, not show")
     parser.add_argument("--samples", type=int, default=1797)
     parser.add_argument("--fits", type=int, default=5)

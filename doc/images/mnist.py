@@ -40,6 +40,7 @@ def main():
     figure = plt.figure(figsize=(8, 8), layout="constrained")
     ax = figure.subplots()
     EmbeddingDisplay.from_embedding(embedding, digits, labels="map", theme="dark", ax=ax)
+    ax.set_frame_on(False)
     figure.savefig(args.output, dpi=120)
     print(f"Picture: {args.output}")
 

@@ -28,6 +28,10 @@ def connected_components(graph):
     ValueError
         If it is no square matrix.
 
+    See Also
+    --------
+    pack_components : Arrange separately embedded components side by side, without overlap.
+
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp

@@ -33,6 +33,15 @@ class Anchored(CachingConstraint):
         If the anchors are not indices of items, an item is given two different coordinates, or a
         value is not finite. The error is raised at the first use, not by the constructor.
 
+    See Also
+    --------
+    AnchoredMDE : Minimum-distortion embedding in which some samples have given coordinates.
+    SameCoordinate : Embeddings in which the items of a group share one coordinate.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.4.2 (anchored constraint).
+
     Examples
     --------
     >>> import torch

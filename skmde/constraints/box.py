@@ -38,6 +38,11 @@ class Box(CachingConstraint):
         If the box is empty, a bound is NaN, or its shape does not match. The error is raised at the
         first use, not by the constructor.
 
+    See Also
+    --------
+    Disc : Embeddings whose items are within a radius of a point: a disc, or a ball.
+    NonNegative : Embeddings whose coordinates are at least 0.
+
     Notes
     -----
     Distances do not depend on the position of an embedding. So a starting point that is not in the

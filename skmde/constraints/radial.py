@@ -39,6 +39,12 @@ class Disc(Constraint):
         If the radius is not a positive number, or the centre not a point of the embedding's
         dimension. The error is raised at the first use, not by the constructor.
 
+    See Also
+    --------
+    Box : Embeddings whose coordinates are between bounds.
+    Sphere :
+        Embeddings whose items are at a distance from the origin: on a circle, or on a sphere.
+
     Notes
     -----
     Distances do not depend on the position of an embedding. So a starting point that is not in the
@@ -146,6 +152,10 @@ class Sphere(Constraint):
     ValueError
         If the radius is not a positive number, `great_circle` is not a bool, or there is only one
         component. The error is raised at the first use, not by the constructor.
+
+    See Also
+    --------
+    Disc : Embeddings whose items are within a radius of a point: a disc, or a ball.
 
     Notes
     -----

@@ -43,6 +43,11 @@ class SameCoordinate(CachingConstraint):
         If the groups do not match the items, there is no such component, or a value is not finite
         or belongs to no group. The error is raised at the first use, not by the constructor.
 
+    See Also
+    --------
+    Anchored : Embeddings in which some items have given coordinates.
+    Standardized : Embeddings with mean 0 and uncorrelated columns of unit variance.
+
     Examples
     --------
     >>> import torch

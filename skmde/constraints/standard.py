@@ -20,6 +20,15 @@ Tensor = torch.Tensor
 class Centered(Constraint):
     """Embeddings with mean 0. Only the position of the whole embedding is constrained.
 
+    See Also
+    --------
+    Standardized : Embeddings with mean 0 and uncorrelated columns of unit variance.
+    Anchored : Embeddings in which some items have given coordinates.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.4.1 (centered constraint).
+
     Examples
     --------
     >>> import torch
@@ -53,6 +62,11 @@ class Standardized(Constraint):
     The constraint keeps the items spread out if all pairs attract, and the embedding bounded if
     all pairs repel. It requires more items than components.
 
+    See Also
+    --------
+    Centered : Embeddings with mean 0. Only the position of the whole embedding is constrained.
+    QuadraticMDE : Quadratic minimum-distortion embedding (spectral embedding), solved globally.
+
     Notes
     -----
     If a matrix to project has variance 0 in some direction, that direction is filled with fixed
@@ -62,6 +76,11 @@ class Standardized(Constraint):
     `project_tangent` computes Z - X S, where S is the symmetric part of Z^T X / n. If Z is the
     gradient of a function of distances, Z^T X is symmetric and this is the monograph's formula.
     For any other Z it is still the projection.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.4.3 (standardization
+    constraint).
 
     Examples
     --------

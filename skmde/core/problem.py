@@ -134,6 +134,13 @@ class MDE(ProblemValues):
         If the sizes, edges, weights, deviations, functions or device are invalid. The message names
         the invalid one.
 
+    See Also
+    --------
+    mde : Embed latent vectors for a plot; replaces the function of the same name in scvi-tools.
+    DistortionTerm : Pairs of items and their distortion, one of several terms of an MDE problem.
+    StreamedMDE : A minimum-distortion embedding problem whose pairs do not fit in memory.
+    PreserveNeighbors : Minimum-distortion embedding that keeps nearest neighbours together.
+
     Notes
     -----
     `differences`, `distances`, `distortions` and `average_distortion` can be differentiated once

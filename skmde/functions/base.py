@@ -152,6 +152,14 @@ class Penalty(DistortionFunction):
     increases with d, the pair attracts if w > 0 and repels if w < 0. A function that depends on w
     in another way overrides the ``weighted_`` methods.
 
+    See Also
+    --------
+    Loss : Base class of losses l(delta, d), which compare d with an original distance delta.
+    Quadratic :
+        Quadratic penalty, d^2. With a standardization constraint it gives spectral embeddings.
+    push_and_pull :
+        Return the penalties of a problem in which some pairs attract and others repel.
+
     References
     ----------
     Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
@@ -300,6 +308,12 @@ class Loss(DistortionFunction):
     respect to d), they are computed by automatic differentiation. A loss is 0 at d = delta and
     never negative. delta = 0 means that the two items are identical; a loss must be finite there.
     The distortion of a pair with weight w is w l(delta, d).
+
+    See Also
+    --------
+    Penalty : Base class of penalties p(d), functions of the embedding distance alone.
+    SquaredLoss : Squared loss, (delta - d)^2: raw stress.
+    MDE : A minimum-distortion embedding problem.
 
     References
     ----------

@@ -34,6 +34,17 @@ class Log1p(Penalty):
     exponent : float, default=1.5
         Above 0.
 
+    See Also
+    --------
+    Huber : Huber penalty: d^2 below the threshold t, and t (2 d - t) above it.
+    Log : Logarithmic penalty, log(1 - exp(-d^exponent)): a barrier for repulsion.
+    LogRatio : Log-ratio penalty, log(d^exponent / (1 + d^exponent)): a barrier for repulsion.
+    Cauchy : Cauchy penalty, -1 / (1 + (d / scale)^2): bounded repulsion.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
+
     Examples
     --------
     >>> import torch
@@ -79,6 +90,17 @@ class Log(Penalty):
     ----------
     exponent : float, default=1.0
         Above 0.
+
+    See Also
+    --------
+    InversePower : Inverse power penalty, -1 / d^exponent: a barrier for repulsion.
+    LogRatio : Log-ratio penalty, log(d^exponent / (1 + d^exponent)): a barrier for repulsion.
+    Cauchy : Cauchy penalty, -1 / (1 + (d / scale)^2): bounded repulsion.
+    Log1p : Log-one-plus penalty, log(1 + d^exponent).
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
 
     Examples
     --------
@@ -133,6 +155,12 @@ class LogRatio(Penalty):
     ----------
     exponent : float, default=2.0
         Above 0.
+
+    See Also
+    --------
+    Log : Logarithmic penalty, log(1 - exp(-d^exponent)): a barrier for repulsion.
+    InversePower : Inverse power penalty, -1 / d^exponent: a barrier for repulsion.
+    Log1p : Log-one-plus penalty, log(1 + d^exponent).
 
     Examples
     --------

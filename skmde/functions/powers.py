@@ -27,6 +27,15 @@ from skmde.functions.stable import (
 class Linear(Penalty):
     """Linear penalty, d.
 
+    See Also
+    --------
+    Huber : Huber penalty: d^2 below the threshold t, and t (2 d - t) above it.
+    Power : Power penalty, d^exponent.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
+
     Examples
     --------
     >>> import torch
@@ -51,6 +60,16 @@ class Linear(Penalty):
 class Quadratic(Penalty):
     """Quadratic penalty, d^2. With a standardization constraint it gives spectral embeddings.
 
+    See Also
+    --------
+    Huber : Huber penalty: d^2 below the threshold t, and t (2 d - t) above it.
+    Cubic : Cubic penalty, d^3.
+    QuadraticMDE : Quadratic minimum-distortion embedding (spectral embedding), solved globally.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
+
     Examples
     --------
     >>> import torch
@@ -74,6 +93,16 @@ class Quadratic(Penalty):
 
 class Cubic(Penalty):
     """Cubic penalty, d^3.
+
+    See Also
+    --------
+    Quadratic :
+        Quadratic penalty, d^2. With a standardization constraint it gives spectral embeddings.
+    Power : Power penalty, d^exponent.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
 
     Examples
     --------
@@ -104,6 +133,18 @@ class Power(Penalty):
     exponent : float, default=2.0
         Above 0. A larger exponent increases the cost of large distances and decreases that of
         small ones.
+
+    See Also
+    --------
+    Linear : Linear penalty, d.
+    Quadratic :
+        Quadratic penalty, d^2. With a standardization constraint it gives spectral embeddings.
+    Cubic : Cubic penalty, d^3.
+    InversePower : Inverse power penalty, -1 / d^exponent: a barrier for repulsion.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
 
     Examples
     --------
@@ -150,9 +191,19 @@ class InversePower(Penalty):
         Above 0. With an exponent above 3, the slope near the floor overflows float32 and is
         clamped.
 
+    See Also
+    --------
+    Log : Logarithmic penalty, log(1 - exp(-d^exponent)): a barrier for repulsion.
+    LogRatio : Log-ratio penalty, log(d^exponent / (1 + d^exponent)): a barrier for repulsion.
+    Cauchy : Cauchy penalty, -1 / (1 + (d / scale)^2): bounded repulsion.
+
     Notes
     -----
     PyMDE calls this class ``InvPower``.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
 
     Examples
     --------
@@ -194,6 +245,11 @@ class Cauchy(Penalty):
     scale : float, default=1.0
         Above 0, in units of the embedding. The penalty is -1 / 2 at this distance. t-SNE's kernel
         has scale 1.
+
+    See Also
+    --------
+    Log1p : Log-one-plus penalty, log(1 + d^exponent).
+    Log : Logarithmic penalty, log(1 - exp(-d^exponent)): a barrier for repulsion.
 
     Notes
     -----

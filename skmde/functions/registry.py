@@ -179,6 +179,11 @@ def push_and_pull(attractive: Any = "log1p", repulsive: Any = "log") -> tuple[Pe
     TypeError
         If an argument is a class or cannot be called.
 
+    See Also
+    --------
+    MDE : A minimum-distortion embedding problem.
+    PreserveNeighbors : Minimum-distortion embedding that keeps nearest neighbours together.
+
     References
     ----------
     Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).

@@ -35,6 +35,11 @@ class WeightedSquaredLoss(Loss):
         function of a tensor of original distances. Both names are also valid as names of losses:
         ``"sammon"`` means ``WeightedSquaredLoss("sammon")``.
 
+    See Also
+    --------
+    SquaredLoss : Squared loss, (delta - d)^2: raw stress.
+    FractionalLoss : Fractional loss, max(delta / d, d / delta) - 1: a barrier at d = 0.
+
     Notes
     -----
     Where delta is exactly 0 and kappa is not finite, kappa is replaced by 1.
@@ -117,9 +122,19 @@ class FractionalLoss(Loss):
 
     For d below 1e-7 delta the value is constant, about 1e7. A pair with delta = 0 has the value d.
 
+    See Also
+    --------
+    SoftFractionalLoss :
+        Soft fractional loss: `FractionalLoss` with a softmax in place of the maximum.
+    WeightedSquaredLoss : Weighted squared loss, kappa(delta) (delta - d)^2.
+
     Notes
     -----
     The loss is not differentiable at d = delta. Its slope there is defined as 0.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.2.1 (examples of losses).
 
     Examples
     --------
@@ -169,6 +184,14 @@ class SoftFractionalLoss(Loss):
     gamma : float, default=10.0
         Above 0. For large gamma the loss approaches the fractional loss, for small gamma
         (delta / d + d / delta - 2) / 2.
+
+    See Also
+    --------
+    FractionalLoss : Fractional loss, max(delta / d, d / delta) - 1: a barrier at d = 0.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.2.1 (examples of losses).
 
     Examples
     --------

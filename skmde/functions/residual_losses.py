@@ -21,6 +21,16 @@ from skmde.functions.stable import Tensor, finite, floored_below, residual_and_d
 class SquaredLoss(Loss):
     """Squared loss, (delta - d)^2: raw stress.
 
+    See Also
+    --------
+    WeightedSquaredLoss : Weighted squared loss, kappa(delta) (delta - d)^2.
+    HuberLoss :
+        Huber loss of the residual: r^2 up to the threshold t, and t (2 abs(r) - t) beyond.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.2.1 (examples of losses).
+
     Examples
     --------
     >>> import torch
@@ -46,9 +56,21 @@ class SquaredLoss(Loss):
 class AbsoluteLoss(Loss):
     """Absolute loss, abs(delta - d): robust against a few wrong distances.
 
+    See Also
+    --------
+    HuberLoss :
+        Huber loss of the residual: r^2 up to the threshold t, and t (2 abs(r) - t) beyond.
+    LogisticLoss :
+        Logistic loss, log((1 + exp(abs(delta - d))) / 2): nearly linear far from d = delta.
+    SquaredLoss : Squared loss, (delta - d)^2: raw stress.
+
     Notes
     -----
     The loss is not differentiable at d = delta. Its slope there is defined as 0.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.2.1 (examples of losses).
 
     Examples
     --------
@@ -79,6 +101,16 @@ class HuberLoss(Loss):
     ----------
     threshold : float, default=1.0
         Above 0, in units of the embedding.
+
+    See Also
+    --------
+    AbsoluteLoss : Absolute loss, abs(delta - d): robust against a few wrong distances.
+    SquaredLoss : Squared loss, (delta - d)^2: raw stress.
+    Huber : Huber penalty: d^2 below the threshold t, and t (2 d - t) above it.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.2.1 (examples of losses).
 
     Examples
     --------
@@ -113,10 +145,21 @@ class HuberLoss(Loss):
 class LogisticLoss(Loss):
     """Logistic loss, log((1 + exp(abs(delta - d))) / 2): nearly linear far from d = delta.
 
+    See Also
+    --------
+    AbsoluteLoss : Absolute loss, abs(delta - d): robust against a few wrong distances.
+    HuberLoss :
+        Huber loss of the residual: r^2 up to the threshold t, and t (2 abs(r) - t) beyond.
+    Logistic : Logistic penalty, log(1 + exp(scale (d - threshold))).
+
     Notes
     -----
     The loss is not differentiable at d = delta. Its slope there is defined as 0. PyMDE's
     loss of this name is larger by log 2, so it is not 0 at d = delta.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.2.1 (examples of losses).
 
     Examples
     --------
@@ -149,6 +192,16 @@ class PowerLoss(Loss):
     ----------
     exponent : float, default=2.0
         At least 1, so that the slope at d = delta is finite.
+
+    See Also
+    --------
+    AbsoluteLoss : Absolute loss, abs(delta - d): robust against a few wrong distances.
+    SquaredLoss : Squared loss, (delta - d)^2: raw stress.
+    CubicLoss : Cubic loss, abs(delta - d)^3.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.2.1 (examples of losses).
 
     Examples
     --------
@@ -193,6 +246,15 @@ class PowerLoss(Loss):
 
 class CubicLoss(PowerLoss):
     """Cubic loss, abs(delta - d)^3.
+
+    See Also
+    --------
+    SquaredLoss : Squared loss, (delta - d)^2: raw stress.
+    PowerLoss : Power loss, abs(delta - d)^exponent.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.2.1 (examples of losses).
 
     Examples
     --------

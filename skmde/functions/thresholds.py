@@ -29,9 +29,22 @@ class Huber(Penalty):
     threshold : float, default=0.5
         Above 0, in units of the embedding.
 
+    See Also
+    --------
+    Quadratic :
+        Quadratic penalty, d^2. With a standardization constraint it gives spectral embeddings.
+    Linear : Linear penalty, d.
+    Log1p : Log-one-plus penalty, log(1 + d^exponent).
+    HuberLoss :
+        Huber loss of the residual: r^2 up to the threshold t, and t (2 abs(r) - t) beyond.
+
     Notes
     -----
     This is the monograph's definition. PyMDE's penalty of this name is half as large.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
 
     Examples
     --------
@@ -71,6 +84,18 @@ class Logistic(Penalty):
         At least 0, in units of the embedding. Distances below the threshold cost little.
     scale : float, default=3.0
         Above 0. Slope of the nearly linear part above the threshold.
+
+    See Also
+    --------
+    Hinge : Hinge distortion, max(0, w (d - (threshold - sign(w) margin))).
+    Sigmoid :
+        Sigmoid penalty, 1 / (1 + exp(-scale (d - threshold))): bounded, so outliers cost little.
+    LogisticLoss :
+        Logistic loss, log((1 + exp(abs(delta - d))) / 2): nearly linear far from d = delta.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
 
     Examples
     --------
@@ -116,6 +141,11 @@ class Sigmoid(Penalty):
         At least 0, in units of the embedding. The penalty is one half at this distance.
     scale : float, default=1.0
         Above 0. Steepness at the threshold.
+
+    See Also
+    --------
+    Logistic : Logistic penalty, log(1 + exp(scale (d - threshold))).
+    Log1p : Log-one-plus penalty, log(1 + d^exponent).
 
     Notes
     -----
@@ -169,6 +199,11 @@ class Hinge(Penalty):
         Above 0, in units of the embedding.
     margin : float, default=None
         At least 0. None means half the threshold.
+
+    See Also
+    --------
+    Logistic : Logistic penalty, log(1 + exp(scale (d - threshold))).
+    Barrier : Placement barrier, w d - log(d - rho): attracts, and keeps distances above rho.
 
     Notes
     -----
@@ -232,11 +267,21 @@ class Barrier(Penalty):
         At least 0, in units of the embedding. Distances must stay above rho. An array holds a
         number for each of the p pairs, in the order in which they are given to :class:`skmde.MDE`.
 
+    See Also
+    --------
+    Hinge : Hinge distortion, max(0, w (d - (threshold - sign(w) margin))).
+    Log : Logarithmic penalty, log(1 - exp(-d^exponent)): a barrier for repulsion.
+    AnchoredMDE : Minimum-distortion embedding in which some samples have given coordinates.
+
     Notes
     -----
     The weighted value is plus infinity where d <= rho. All other distortion functions are finite.
     A solver must start where all distances are above rho, and shortens a step that leaves this
     region. Slope and curvature are finite everywhere, because d - rho is floored at 1e-7.
+
+    References
+    ----------
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 4.1 (penalties).
 
     Examples
     --------

@@ -34,6 +34,11 @@ def sharpness(estimator):
     ValueError
         If its problem has no list of pairs.
 
+    See Also
+    --------
+    stability :
+        Fit again with other seeds, or to other samples, and see which items stay in place.
+
     Examples
     --------
     The free item between two anchors is held by two pairs, each anchor by one:

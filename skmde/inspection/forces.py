@@ -37,6 +37,10 @@ class Forces(Table):
     total : ndarray of shape (n_components,)
         Sum of all forces, also of those that are not listed. It is about 0 at a minimum without a
         constraint.
+
+    See Also
+    --------
+    forces_on : The pairs that pull and push an item most strongly.
     """
 
     item: int
@@ -96,6 +100,11 @@ def forces_on(estimator, item, *, n=10, names=None):
         If the estimator is not fitted.
     ValueError
         If there is no such item, `names` has another length, or the problem has no list of pairs.
+
+    See Also
+    --------
+    leave_one_out : Place each item among all others, as `transform` places an unseen one.
+    point_report : How far to trust the place of each item: a table with one row for each.
 
     References
     ----------

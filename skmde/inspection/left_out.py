@@ -31,6 +31,10 @@ class LeaveOneOut:
         Distance from there to the place in the embedding, divided by `radius`.
     radius : float
         Root mean square distance of the items from their mean.
+
+    See Also
+    --------
+    leave_one_out : Place each item among all others, as `transform` places an unseen one.
     """
 
     items: np.ndarray
@@ -71,6 +75,12 @@ def leave_one_out(estimator, X, items=None):
         If the estimator is not fitted.
     ValueError
         If the estimator has no such placement, or X does not have its number of rows.
+
+    See Also
+    --------
+    stability :
+        Fit again with other seeds, or to other samples, and see which items stay in place.
+    forces_on : The pairs that pull and push an item most strongly.
 
     References
     ----------

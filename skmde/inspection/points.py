@@ -26,6 +26,10 @@ class PointReport:
     columns : dict of str to ndarray of shape (k,)
         "recall", "distortion", "sharpness", "leave_one_out", "displacement", "kept_neighbors" and
         "label_disagreement", as far as the estimator has them and they were asked for.
+
+    See Also
+    --------
+    point_report : How far to trust the place of each item: a table with one row for each.
     """
 
     items: np.ndarray
@@ -114,6 +118,13 @@ def point_report(estimator, X, y=None, *, items=None, n_neighbors=15, metric=Non
         If the estimator is not fitted.
     ValueError
         If X does not have the estimator's number of rows, or `items` are not indices.
+
+    See Also
+    --------
+    stability :
+        Fit again with other seeds, or to other samples, and see which items stay in place.
+    skmde.metrics.item_recall :
+        `neighborhood_recall` of each item: how many of its neighbours the embedding keeps.
 
     Examples
     --------

@@ -38,6 +38,11 @@ class Stability:
         fit, averaged over the fits. Parts of a map may move as a whole, which this does not count.
     n_fits : int
         Number of fits.
+
+    See Also
+    --------
+    stability :
+        Fit again with other seeds, or to other samples, and see which items stay in place.
     """
 
     displacement: np.ndarray
@@ -95,6 +100,13 @@ def stability(
         If the estimator is not fitted.
     ValueError
         If `n` or `subsample` is out of range, or X does not have the estimator's number of rows.
+
+    See Also
+    --------
+    leave_one_out : Place each item among all others, as `transform` places an unseen one.
+    sharpness :
+        How firmly each item is held where it is: the least curvature of its own distortion.
+    point_report : How far to trust the place of each item: a table with one row for each.
 
     References
     ----------

@@ -40,6 +40,11 @@ class FeatureSensitivity:
     importance : ndarray of shape (k, n_features)
         Lengths of these derivatives, times the standard deviation of the feature over all items:
         how far the item moves, for a usual change of one feature.
+
+    See Also
+    --------
+    feature_sensitivity :
+        Which features drive the places of items: derivatives of their coordinates.
     """
 
     items: np.ndarray
@@ -115,6 +120,11 @@ def feature_sensitivity(estimator, X, items=None):
         If the estimator is not fitted.
     ValueError
         If the placements of the estimator have no derivative by features.
+
+    See Also
+    --------
+    forces_on : The pairs that pull and push an item most strongly.
+    point_report : How far to trust the place of each item: a table with one row for each.
 
     Examples
     --------

@@ -110,6 +110,11 @@ def center(X):
     ndarray of shape (n_items, n_components)
         X minus the mean of its rows.
 
+    See Also
+    --------
+    rotate : Rotate an embedding with 2 or 3 components about the origin.
+    align : Align an embedding with another embedding of the same items.
+
     Examples
     --------
     >>> from skmde.metrics import center
@@ -136,6 +141,11 @@ def rotate(X, degrees):
     -------
     ndarray of the shape of X
         The rotated embedding.
+
+    See Also
+    --------
+    center : Shift an embedding so that its mean is 0.
+    align : Align an embedding with another embedding of the same items.
 
     Examples
     --------

@@ -27,6 +27,11 @@ class AttributeScore(NamedTuple):
         What it is without an embedding: the share of the most frequent class, or 0.
     n_items : int
         Number of items whose attribute is known.
+
+    See Also
+    --------
+    held_out_attributes :
+        How well an embedding predicts attributes of the items that it has not seen.
     """
 
     measure: str
@@ -49,6 +54,11 @@ class HeldOutAttributes(Table):
     ----------
     scores : dict of str to AttributeScore
         By the names of the attributes, in the given order.
+
+    See Also
+    --------
+    held_out_attributes :
+        How well an embedding predicts attributes of the items that it has not seen.
     """
 
     scores: dict[str, AttributeScore]
@@ -110,6 +120,11 @@ def held_out_attributes(embedding, attributes, *, n_neighbors=10, sample=None, r
     ------
     ValueError
         If the lengths differ, or an attribute is known for too few items.
+
+    See Also
+    --------
+    knn_accuracy : Accuracy of a nearest-neighbour classifier in the embedding.
+    knn_r2 : Coefficient of determination of a nearest-neighbour regressor in the embedding.
 
     References
     ----------

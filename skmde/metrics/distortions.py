@@ -32,6 +32,11 @@ class SegmentDistortion(NamedTuple):
         Sum of the distortions.
     n_pairs : int
         Number of pairs. For terms without a list of pairs, the number of items that have a share.
+
+    See Also
+    --------
+    Distortions :
+        The distortions of an embedding; the method `distortions` of an estimator returns it.
     """
 
     mean: float
@@ -50,6 +55,10 @@ class GroupComparison(NamedTuple):
         First minus second. Below 0, the embedding is more faithful to the first group.
     ratio : float
         First divided by second.
+
+    See Also
+    --------
+    distortion_by_group : Mean distortion within and between groups of items.
     """
 
     first: float
@@ -72,6 +81,10 @@ class GroupAverages:
         Number of these pairs.
     between : GroupDistortion
         Average distortion of the pairs between any two groups.
+
+    See Also
+    --------
+    distortion_by_group : Mean distortion within and between groups of items.
     """
 
     groups: np.ndarray
@@ -138,6 +151,12 @@ class Distortions:
     distances : ndarray of shape (p,), or None
         Original distances of the pairs, in the units of the embedding; None if the pairs have
         weights only.
+
+    See Also
+    --------
+    distortion_by_group : Mean distortion within and between groups of items.
+    skmde.plotting.DistortionDisplay :
+        Histogram of the distortions of pairs, and their averages by item.
     """
 
     pairs: np.ndarray

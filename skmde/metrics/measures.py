@@ -38,6 +38,10 @@ class Measure(NamedTuple):
         What a perfect embedding has.
     meaning : str
         What the value says, as a sentence.
+
+    See Also
+    --------
+    embedding_report : Measure an embedding in several ways, and say what each figure means.
     """
 
     value: float
@@ -59,6 +63,11 @@ class EmbeddingReport(Table):
         Number of items.
     n_components : int
         Dimension of the embedding.
+
+    See Also
+    --------
+    embedding_report : Measure an embedding in several ways, and say what each figure means.
+    compare : Put reports of several embeddings side by side.
     """
 
     measures: dict[str, Measure]
@@ -98,6 +107,10 @@ class ReportComparison(Table):
     ----------
     reports : dict of str to EmbeddingReport
         The reports by name.
+
+    See Also
+    --------
+    compare : Put reports of several embeddings side by side.
     """
 
     reports: dict[str, EmbeddingReport]
@@ -286,6 +299,11 @@ def compare(*reports, names=None):
     ------
     ValueError
         If the reports are of different numbers of items, or the names do not fit.
+
+    See Also
+    --------
+    embedding_report : Measure an embedding in several ways, and say what each figure means.
+    procrustes_distance : Mean squared distance between two embeddings after alignment.
 
     Examples
     --------

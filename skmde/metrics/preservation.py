@@ -154,6 +154,13 @@ def item_recall(
     ndarray of shape (n_items,)
         A share from 0 to 1; NaN for items that are not sampled, or have no neighbour.
 
+    See Also
+    --------
+    neighborhood_recall :
+        Fraction of the nearest neighbours in the data that are also neighbours in the embedding.
+    skmde.inspection.point_report :
+        How far to trust the place of each item: a table with one row for each.
+
     Examples
     --------
     >>> from skmde.metrics import item_recall
@@ -327,6 +334,13 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
     -------
     float
         The fraction. It is about 0.5 for an embedding that is unrelated to the data.
+
+    See Also
+    --------
+    distance_correlation :
+        Rank correlation of the distances in the data and in the embedding (Spearman's rho).
+    neighborhood_recall :
+        Fraction of the nearest neighbours in the data that are also neighbours in the embedding.
 
     Examples
     --------

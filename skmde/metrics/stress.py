@@ -36,6 +36,12 @@ def normalized_stress(distances, embedding_distances, *, weights=None):
         Between 0 and 1; 0 if the distances are proportional. If all original distances are 0, it is
         0 if all embedding distances are 0, and 1 otherwise.
 
+    See Also
+    --------
+    distance_correlation :
+        Rank correlation of the distances in the data and in the embedding (Spearman's rho).
+    skmde.PreserveDistances : Minimum-distortion embedding that preserves original distances.
+
     Examples
     --------
     >>> from skmde.metrics import normalized_stress
@@ -90,6 +96,11 @@ def distance_correlation(X, embedding, n_pairs=200_000, metric="euclidean", *, r
         1 if the order of all distances is kept, 0 if the two are unrelated, -1 if it is reversed;
         NaN if all distances are equal in the data or in the embedding.
 
+    See Also
+    --------
+    triplet_accuracy : Fraction of random triplets of items whose order of distances is preserved.
+    normalized_stress : Relative error of the embedding distances after optimal scaling.
+
     Examples
     --------
     >>> from skmde.metrics import distance_correlation
@@ -131,6 +142,10 @@ class GroupDistortion(NamedTuple):
         Mean distortion of the pairs between two groups, symmetric; NaN where there is no pair.
     n_pairs : ndarray of shape (n_groups, n_groups)
         Number of pairs between two groups, symmetric.
+
+    See Also
+    --------
+    distortion_by_group : Mean distortion within and between groups of items.
     """
 
     groups: np.ndarray
@@ -166,6 +181,13 @@ def distortion_by_group(distortions, edges, groups):
     ------
     ValueError
         If the shapes do not agree, an edge has no group, or a matrix has other entries.
+
+    See Also
+    --------
+    Distortions :
+        The distortions of an embedding; the method `distortions` of an estimator returns it.
+    GroupAverages :
+        Average distortion of the pairs that touch each group: those with an item in it.
 
     Examples
     --------

@@ -104,6 +104,12 @@ def animate(
     ImportError
         If matplotlib is not installed.
 
+    See Also
+    --------
+    EmbeddingDisplay : Picture of an embedding with one, two or three components.
+    CompareEmbeddingsDisplay :
+        Two embeddings of the same items, the second one aligned with the first.
+
     Examples
     --------
     >>> import matplotlib
@@ -178,6 +184,10 @@ class EmbeddingAnimation:
         Number of pictures, without those for which the last one stays.
     ax_, figure_ : matplotlib Axes and Figure
         What is drawn on.
+
+    See Also
+    --------
+    animate : Make a film of the snapshots of an embedding.
 
     Examples
     --------

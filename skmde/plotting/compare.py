@@ -55,6 +55,11 @@ class CompareEmbeddingsDisplay:
     legend_, colorbar_ : matplotlib Legend and Colorbar, or None
         What explains the colours.
 
+    See Also
+    --------
+    EmbeddingDisplay : Picture of an embedding with one, two or three components.
+    animate : Make a film of the snapshots of an embedding.
+
     Examples
     --------
     >>> import matplotlib

@@ -31,6 +31,10 @@ class ConvergenceDisplay:
     lines_ : list of matplotlib Line2D
         The two curves.
 
+    See Also
+    --------
+    DistortionDisplay : Histogram of the distortions of pairs, and their averages by item.
+
     Examples
     --------
     >>> import matplotlib

@@ -54,6 +54,12 @@ class DistortionDisplay:
     labels_ : list of matplotlib Annotation
         Their names.
 
+    See Also
+    --------
+    ShepardDisplay : Distances in an embedding against original distances, pair by pair.
+    skmde.metrics.Distortions :
+        The distortions of an embedding; the method `distortions` of an estimator returns it.
+
     Examples
     --------
     >>> import matplotlib

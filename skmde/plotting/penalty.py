@@ -48,6 +48,12 @@ class PenaltyDisplay:
     legend_ : matplotlib Legend
         Names of the functions.
 
+    See Also
+    --------
+    skmde.Penalty : Base class of penalties p(d), functions of the embedding distance alone.
+    skmde.Loss :
+        Base class of losses l(delta, d), which compare d with an original distance delta.
+
     Examples
     --------
     >>> import matplotlib

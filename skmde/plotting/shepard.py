@@ -60,6 +60,12 @@ class ShepardDisplay:
     stress_ : float
         :func:`skmde.metrics.normalized_stress`.
 
+    See Also
+    --------
+    DistortionDisplay : Histogram of the distortions of pairs, and their averages by item.
+    skmde.metrics.normalized_stress :
+        Relative error of the embedding distances after optimal scaling.
+
     Examples
     --------
     >>> import matplotlib

@@ -24,6 +24,11 @@ def intrinsic_dimension(distances):
     dimension : float
         NaN if no item has two neighbours at different distances above 0.
 
+    See Also
+    --------
+    nearest_neighbors : The nearest other rows of each row.
+    skmde.PreserveNeighbors : Minimum-distortion embedding that keeps nearest neighbours together.
+
     References
     ----------
     E. Levina, P. Bickel, *Maximum likelihood estimation of intrinsic dimension*, 2004, with the

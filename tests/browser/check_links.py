@@ -70,9 +70,7 @@ def main():
         sys.exit(f"There are no pages in {args.folder}: run `make doc` first.")
     for page, target in dead:
         print(f"{page}: {target} leads nowhere")
-    print(
-        f"{n_local} links between pages, {len(dead)} dead; {n_outside} to other sites, not asked for"
-    )
+    print(f"{n_local} links between pages, {len(dead)} dead; {n_outside} to other sites")
     sys.exit(len(dead) > 0)
 
 

@@ -35,7 +35,8 @@ TOO_WIDE = """() => {
   return ["the page", ...wide.slice(0, 5).map(e => name(e) + ": " + e.innerText.slice(0, 40))];
 }"""
 NOT_SHOWN = """() => [
-  ...[...document.images].filter(i => i.complete && i.naturalWidth === 0).map(i => "image " + i.src),
+  ...[...document.images].filter(i => i.complete && i.naturalWidth === 0).map(
+    i => "image " + i.src),
   ...[...document.querySelectorAll("mjx-merror")].map(e => "formula " + e.innerText),
   ...[...document.querySelectorAll(".math:not(:has(mjx-container))")].map(
     e => "formula " + e.innerText.slice(0, 60)),

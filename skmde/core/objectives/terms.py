@@ -41,6 +41,12 @@ class DistortionTerm:
     deviations : array-like of shape (p,), default=None
         Original distance of each pair, in the units of the embedding.
 
+    See Also
+    --------
+    MDE : A minimum-distortion embedding problem.
+    push_and_pull :
+        Return the penalties of a problem in which some pairs attract and others repel.
+
     Notes
     -----
     A term only holds its arguments. :class:`skmde.MDE` checks them, and names a term in its errors

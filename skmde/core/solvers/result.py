@@ -123,6 +123,11 @@ class SolveResult:
         The status as a sentence.
     history : History
         Numbers of every iterate.
+
+    See Also
+    --------
+    MDE : A minimum-distortion embedding problem.
+    ConvergenceWarning : Warning of fits that ended before they reached a solution.
     """
 
     X: torch.Tensor

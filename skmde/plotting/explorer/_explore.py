@@ -81,6 +81,11 @@ def explore(
     ImportError
         If `images` is given and Pillow is not installed; it comes with ``skmde[plot]``.
 
+    See Also
+    --------
+    EmbeddingDisplay : Picture of an embedding with one, two or three components.
+    ExplorerPage : An embedding as a page, as `skmde.plotting.explore` returns it.
+
     Notes
     -----
     The file contains all that it is given. Texts are shown as texts: HTML in them does nothing.

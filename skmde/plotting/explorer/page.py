@@ -30,6 +30,10 @@ class ExplorerPage:
         The file's text. It needs nothing else: no network, no other file.
     height : int
         Height in a notebook, in pixels.
+
+    See Also
+    --------
+    explore : Return an embedding as one HTML file, to move about in, search and select.
     """
 
     html: str = field(repr=False)

@@ -37,6 +37,10 @@ def pack_components(X, labels, *, gap=0.5, rescale=True):
     X : ndarray of shape (n, n_columns)
         A new array of the same type, with column means 0.
 
+    See Also
+    --------
+    connected_components : The connected components of an undirected graph.
+
     Examples
     --------
     >>> import numpy as np

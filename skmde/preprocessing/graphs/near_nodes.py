@@ -56,6 +56,11 @@ def path_neighbors(graph, n_neighbors, *, max_distance=None, random_state=None, 
     ValueError
         If the graph is invalid; see :func:`shortest_paths`.
 
+    See Also
+    --------
+    shortest_paths : Lengths of shortest paths between the nodes of an undirected graph.
+    nearest_neighbors : The nearest other rows of each row.
+
     References
     ----------
     Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.3 (other methods).

@@ -54,6 +54,10 @@ class ShortestPaths(NamedTuple):
         Lengths, in the units of the graph's edges.
     n_unreachable : int
         Number of pairs of nodes that no path joins. `edges` does not contain them.
+
+    See Also
+    --------
+    shortest_paths : Lengths of shortest paths between the nodes of an undirected graph.
     """
 
     edges: np.ndarray | None
@@ -112,6 +116,12 @@ def shortest_paths(
     -----
     UserWarning
         If the two directions of an edge differ in length; their average is used.
+
+    See Also
+    --------
+    ShortestPaths : Pairs of nodes and the lengths of shortest paths between them.
+    path_neighbors :
+        The nodes nearest to each node of an undirected graph, by the length of the shortest path.
 
     References
     ----------

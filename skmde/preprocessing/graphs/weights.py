@@ -57,6 +57,12 @@ def neighbor_graph(indices, distances, *, rule="count", width=None, threshold=No
         If `rule` is unknown, a function returns no weights, `width` is not positive, or a row has a
         neighbour twice.
 
+    See Also
+    --------
+    nearest_neighbors : The nearest other rows of each row.
+    neighbors_at_distance_two :
+        Add to a neighbour graph an edge between any two nodes with a common neighbour.
+
     References
     ----------
     Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.1 (choosing
@@ -187,6 +193,11 @@ def edges_from_graph(graph):
     ------
     ValueError
         If the graph is no square matrix.
+
+    See Also
+    --------
+    deduplicate_edges : Each pair once, with its smaller item first.
+    neighbor_graph : The symmetric weighted graph of a neighbours table.
 
     Examples
     --------

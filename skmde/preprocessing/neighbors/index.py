@@ -129,6 +129,11 @@ class NeighborIndex:
     n_samples_ : int
         Number of training rows.
 
+    See Also
+    --------
+    nearest_neighbors : The nearest other rows of each row.
+    neighbor_graph : The symmetric weighted graph of a neighbours table.
+
     Examples
     --------
     >>> import numpy as np

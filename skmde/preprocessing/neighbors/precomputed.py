@@ -74,6 +74,11 @@ def precomputed_neighbors(distances, n_neighbors=None, *, max_distance=None):
         If a matrix is not symmetric, or looks like one of similarities, or `n_neighbors` exceeds
         the number of other items.
 
+    See Also
+    --------
+    precomputed_queries : The nearest training items of new items.
+    nearest_neighbors : The nearest other rows of each row.
+
     Examples
     --------
     >>> import numpy as np
@@ -162,6 +167,10 @@ def precomputed_queries(distances, n_neighbors=None, *, n_train, max_distance=No
     ------
     ValueError
         As for :func:`precomputed_neighbors`.
+
+    See Also
+    --------
+    precomputed_neighbors : The nearest other items of each item.
 
     Examples
     --------

@@ -104,6 +104,13 @@ def nearest_neighbors(
         If `n_neighbors` exceeds the number of other rows, if rows seem to be degrees where
         "haversine" needs radians, or if "mahalanobis" has too few rows to tell distances apart.
 
+    See Also
+    --------
+    NeighborIndex :
+        Index that finds the nearest training rows of training rows and of unseen rows.
+    neighbor_graph : The symmetric weighted graph of a neighbours table.
+    precomputed_neighbors : The nearest other items of each item.
+
     Examples
     --------
     >>> import numpy as np

@@ -53,6 +53,10 @@ def neighbors_at_distance_two(graph, weight=0.5):
     UserWarning
         If the two directions of an edge differ in weight; their average is used.
 
+    See Also
+    --------
+    neighbor_graph : The symmetric weighted graph of a neighbours table.
+
     References
     ----------
     Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.3 (other methods).
@@ -115,6 +119,12 @@ def deviations_from_rankings(ranks, edges=None, *, function=None):
     ValueError
         If `ranks` is not a matrix, contains infinity or ranks no pair; if an item of an edge is
         out of range; if `function` returns a negative, infinite or NaN value or another shape.
+
+    See Also
+    --------
+    weights_from_triplets :
+        Weights from comparisons: "i and j are more similar to each other than either is to k".
+    skmde.PreserveDistances : Minimum-distortion embedding that preserves original distances.
 
     References
     ----------
@@ -184,6 +194,12 @@ def weights_from_triplets(triplets, n_items):
     ValueError
         If `triplets` has another shape or contains non-integers, if an item is out of range, or if
         a comparison contains an item twice.
+
+    See Also
+    --------
+    deviations_from_rankings :
+        Original distances from rankings: the mean difference of the ranks of two items.
+    skmde.MDE : A minimum-distortion embedding problem.
 
     References
     ----------

@@ -59,6 +59,11 @@ def pair_distances(
     ValueError
         If the metric is unknown or does not support the data, or if a distance is NaN or infinite.
 
+    See Also
+    --------
+    shortest_paths : Lengths of shortest paths between the nodes of an undirected graph.
+    skmde.PreserveDistances : Minimum-distortion embedding that preserves original distances.
+
     References
     ----------
     Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.2 (losses).

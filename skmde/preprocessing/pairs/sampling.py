@@ -30,6 +30,10 @@ def all_edges(n_items):
     edges : ndarray of shape (n_items * (n_items - 1) / 2, 2), int32
         Pairs ``i < j``, sorted by (i, j).
 
+    See Also
+    --------
+    sample_edges : Distinct pairs of items, uniformly at random.
+
     Examples
     --------
     >>> from skmde.preprocessing import all_edges
@@ -64,6 +68,10 @@ def deduplicate_edges(edges):
     ValueError
         If an item is paired with itself or negative.
 
+    See Also
+    --------
+    edges_from_graph : The edges of a symmetric graph, each listed once.
+
     Examples
     --------
     >>> from skmde.preprocessing import deduplicate_edges
@@ -89,6 +97,12 @@ def sample_edges(n_items, n_pairs, random_state=None):
     -------
     edges : ndarray of shape (n_pairs, 2), int32
         Pairs ``i < j``, sorted by (i, j).
+
+    See Also
+    --------
+    all_edges : All pairs of items.
+    sample_dissimilar : Distinct pairs of items that are not given edges, uniformly at random.
+    sample_far : Distinct pairs of items that are far apart and are not given edges.
 
     Examples
     --------
@@ -158,6 +172,11 @@ def sample_dissimilar(n_items, n_pairs, excluded_edges, random_state=None):
     ValueError
         If `n_pairs` is negative, or an edge is not a pair of two different items.
 
+    See Also
+    --------
+    sample_edges : Distinct pairs of items, uniformly at random.
+    sample_far : Distinct pairs of items that are far apart and are not given edges.
+
     References
     ----------
     Agrawal, Ali and Boyd, Minimum-Distortion Embedding (2021), section 4.3.1 (choosing
@@ -211,6 +230,11 @@ def sample_far(n_items, n_pairs, excluded_edges, distances, random_state=None):
     ------
     ValueError
         As for :func:`sample_dissimilar`, or if a distance is NaN.
+
+    See Also
+    --------
+    sample_dissimilar : Distinct pairs of items that are not given edges, uniformly at random.
+    sample_edges : Distinct pairs of items, uniformly at random.
 
     References
     ----------
