@@ -79,9 +79,23 @@ def test_version_is_that_of_the_package(path, keys):
     assert value == skmde.__version__
 
 
+def licences():
+    """Licence of skmde, then those of the packages in its wheel."""
+    return PROJECT["license"].split(" AND ")
+
+
+def test_licences_of_the_packages_in_the_wheel_are_declared():
+    (_, path) = PROJECT["license-files"]
+    packaged = re.findall(r"^@?[a-z][\w./-]* [\d.]+ \((.+)\)$", read(path), flags=re.MULTILINE)
+    assert len(packaged) > 5
+    assert set(packaged) == set(licences()[1:])
+    assert licences()[0] == "BSD-3-Clause"
+    assert read("LICENSE").startswith("BSD 3-Clause License")
+
+
 def test_citation_names_licence_and_monograph():
     citation = load("CITATION.cff")
-    assert citation["license"] == PROJECT["license"]
+    assert citation["license"] == licences()[0]
     assert citation["preferred-citation"]["doi"] == "10.1561/2200000090"
     assert [author["family-names"] for author in citation["preferred-citation"]["authors"]] == [
         "Agrawal",
