@@ -92,7 +92,7 @@ def install_and_use(wheel: Path, folder: Path) -> None:
     smoke = folder / "smoke.py"
     smoke.write_bytes((ROOT / "tests/release/smoke.py").read_bytes())
     # -I: neither the folder nor PYTHONPATH is searched for skmde.
-    print(run(python, "-I", smoke, cwd=folder), end="")
+    subprocess.run([python, "-I", smoke], cwd=folder, check=True)
 
 
 def main() -> None:
