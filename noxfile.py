@@ -19,8 +19,6 @@ USE_SKMDE = ["pandas", "polars", "skops"]
 def lowest(session: nox.Session) -> None:
     """Run the tests with the lowest versions that pyproject.toml allows."""
     pins = ["--constraint", "constraints-lowest.txt"]
-    # torch first, and setuptools for its users: builds of torch before 2.4 need numpy beside them.
-    session.install("torch", "numpy", "setuptools<81", *pins)
     session.install("--editable", ".[all]", *RUN_TESTS, *USE_SKMDE, *pins)
     session.run("python", "-m", "pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
 
