@@ -9,7 +9,9 @@ VENV ?= .venv
 INTEGRATIONS ?= .venv-integrations
 MIGRATION ?= .venv-migration
 BROWSER ?= .venv-browser
+TOOLS ?= .venv-tools
 PYTEST_ARGS ?=
+RELEASE_ARGS ?=
 PYTEST_WORKERS ?= 2
 FUZZ_SECONDS ?= 600
 DATA ?= $(SKMDE_DATA)
@@ -26,6 +28,7 @@ SPHINX := OMP_WAIT_POLICY=PASSIVE $(BIN)/sphinx-build -W --keep-going
 
 .PHONY: help demo test test-slow test-integrations test-migration test-browser fuzz soak lint \
   typecheck format explorer doc linkcheck test-site gallery-full wheel clean
+.PHONY: test-lowest test-newest coverage release-check
 .DELETE_ON_ERROR:
 # Two installs into one environment at a time would break it.
 .NOTPARALLEL:
@@ -37,6 +40,10 @@ help:
 	@echo "make test-slow  run the tests that are too slow for each run"
 	@echo "make test-integrations  run BERTopic, scanpy and others with skmde in them"
 	@echo "make test-migration  run the tests of PyMDE and scikit-learn with skmde in their place"
+	@echo "make test-lowest  run the tests with the lowest versions of what skmde needs (Python 3.11)"
+	@echo "make test-newest  run the tests with the newest versions"
+	@echo "make coverage  run the tests and fail if they run too small a share of the lines"
+	@echo "make release-check  build sdist and wheel, check them, install the wheel and use it"
 	@echo "make test-browser  open the pages of skmde.plotting.explore in Chromium"
 	@echo "make fuzz   try random problems for ten minutes (FUZZ_SECONDS=...)"
 	@echo "make soak   2,000 fits and 200,000 transforms in a process whose memory may not grow"
@@ -73,6 +80,21 @@ test-migration: $(MIGRATION)/.installed
 test-browser: $(BROWSER)/.installed
 	PYTHONPATH=. $(BROWSER)/bin/python -m pytest --config-file tests/browser/pytest.ini \
 	  $(PYTEST_ARGS) tests/browser
+
+# noxfile.py says what these install, and where: below .nox.
+test-lowest: $(TOOLS)/.installed
+	$(TOOLS)/bin/python -m nox -s lowest -- $(PYTEST_ARGS)
+
+test-newest: $(TOOLS)/.installed
+	$(TOOLS)/bin/python -m nox -s newest -- $(PYTEST_ARGS)
+
+# [tool.coverage] in pyproject.toml has the floor and says what is left out.
+coverage: $(VENV)/.installed-coverage
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal --cov --cov-report=term:skip-covered \
+	  --cov-report=xml $(PYTEST_ARGS)
+
+release-check: $(TOOLS)/.installed
+	$(TOOLS)/bin/python tests/release/check.py $(RELEASE_ARGS)
 
 fuzz: $(VENV)/.installed-test
 	$(BIN)/python tests/fuzz.py --seconds $(FUZZ_SECONDS)
@@ -119,7 +141,7 @@ wheel: $(VENV)/.installed-torch
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) $(INTEGRATIONS) $(MIGRATION) $(BROWSER) explorer/node_modules \
+	rm -rf $(VENV) $(INTEGRATIONS) $(MIGRATION) $(BROWSER) $(TOOLS) .nox explorer/node_modules \
 	  build dist doc/_build doc/gallery doc/generated skmde.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -143,6 +165,10 @@ $(VENV)/.installed-demo: pyproject.toml constraints.txt $(VENV)/.installed-torch
 
 $(VENV)/.installed-test: pyproject.toml constraints.txt $(VENV)/.installed-torch
 	$(PIP) --no-build-isolation --editable '.[test]'
+	@touch $@
+
+$(VENV)/.installed-coverage: $(VENV)/.installed-test
+	$(PIP) pytest-cov
 	@touch $@
 
 $(VENV)/.installed-doc: pyproject.toml constraints.txt $(VENV)/.installed-torch
@@ -175,4 +201,11 @@ $(BROWSER)/.installed: tests/browser/requirements.txt | $(VENV)/.created
 	$(VENV)/bin/python -m venv $(BROWSER)
 	$(BROWSER)/bin/python -m pip --disable-pip-version-check install --quiet \
 	  --requirement tests/browser/requirements.txt
+	@touch $@
+
+# Programs that run skmde's tests in other environments, or look at what is released.
+$(TOOLS)/.installed: tests/release/requirements.txt | $(VENV)/.created
+	$(VENV)/bin/python -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip --disable-pip-version-check install --quiet \
+	  --requirement tests/release/requirements.txt
 	@touch $@
