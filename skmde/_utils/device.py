@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 from collections.abc import Iterator
 
 import torch
@@ -44,7 +45,7 @@ def resolve_device(device: str | torch.device | None) -> torch.device:
 def is_cpu(where: torch.Tensor | torch.device) -> bool:
     """Whether a tensor is on the CPU, or a device is the CPU.
 
-    No other function reads a device's type.
+    No function outside this module reads a device's type.
 
     Parameters
     ----------
@@ -58,6 +59,11 @@ def is_cpu(where: torch.Tensor | torch.device) -> bool:
     """
     device = where.device if isinstance(where, torch.Tensor) else where
     return device.type == "cpu"
+
+
+def runs_triton(device: torch.device) -> bool:
+    """Whether Triton is installed and compiles for a device."""
+    return device.type == "cuda" and importlib.util.find_spec("triton") is not None
 
 
 @contextlib.contextmanager
