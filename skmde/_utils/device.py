@@ -61,6 +61,20 @@ def is_cpu(where: torch.Tensor | torch.device) -> bool:
     return device.type == "cpu"
 
 
+def read_numbers(*values: float | torch.Tensor) -> list[float]:
+    """Numbers, and those of scalar tensors, which are copied from their device at once.
+
+    Each copy makes the host wait until the device has done all that was asked of it.
+    """
+    there = [x for x in values if isinstance(x, torch.Tensor) and not is_cpu(x)]
+    if not there:
+        return [float(x) for x in values]
+    copied = iter(torch.stack([x.detach().double() for x in there]).tolist())
+    return [
+        next(copied) if isinstance(x, torch.Tensor) and not is_cpu(x) else float(x) for x in values
+    ]
+
+
 def runs_triton(device: torch.device) -> bool:
     """Whether Triton is installed and compiles for a device."""
     return device.type == "cuda" and importlib.util.find_spec("triton") is not None

@@ -595,7 +595,7 @@ class AnchoredProblem:
         everything = np.zeros((self._n_all, X.shape[1]))
         everything[: self.n_items] = X - self.center
         energy, _ = term.energy(torch.from_numpy(everything).to(self._device))
-        return term.slope(energy) * len(self.edges)
+        return float(term.slope(energy)) * len(self.edges)
 
     def _evaluate(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         """Average distortion and its gradient at X, in float64; zeros if there are no pairs."""

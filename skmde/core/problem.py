@@ -555,7 +555,7 @@ class MDE(ProblemValues):
         objective = self._objective(embedding.dtype)
         assert isinstance(objective, AttractionRepulsion)
         energy, _ = objective.repulsion.energy(embedding)
-        return objective.repulsion.slope(energy) * len(self._edges)
+        return float(objective.repulsion.slope(energy)) * len(self._edges)
 
     def _kept_in(self, checkpoint: Checkpoint) -> dict[str, Any]:
         """The checkpoint, and what tells this problem from others in it, for `solve`."""
