@@ -75,6 +75,11 @@ def read_numbers(*values: float | torch.Tensor) -> list[float]:
     ]
 
 
+def has_float64(device: torch.device) -> bool:
+    """Whether a device can compute in float64."""
+    return device.type != "mps"
+
+
 def runs_triton(device: torch.device) -> bool:
     """Whether Triton is installed and compiles for a device."""
     return device.type == "cuda" and importlib.util.find_spec("triton") is not None

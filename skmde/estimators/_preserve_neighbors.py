@@ -536,6 +536,7 @@ class PreserveNeighbors(
                 n_components=self.n_components,
                 n_jobs=self.n_jobs,
                 random_state=random_state,
+                device=device,
             )
         self._store_fit(counted, neighbors, edges, weights)
         self._repulsive = self._repulsive_samples(counted.n_items, random_state)
