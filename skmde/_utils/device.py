@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
+
+# its name before torch 2.5
+OutOfMemory = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)
 
 
 def resolve_device(device: str | torch.device | None) -> torch.device:
@@ -16,7 +19,7 @@ def resolve_device(device: str | torch.device | None) -> torch.device:
     ----------
     device : None, str or torch.device
         None means the CPU. "auto" means a CUDA GPU if there is one, else the CPU. Other strings
-        are torch's device names, such as "cpu", "cuda" or "cuda:1".
+        are torch's device names, such as "cpu", "cuda", "cuda:1" or "mps".
 
     Raises
     ------
@@ -34,12 +37,17 @@ def resolve_device(device: str | torch.device | None) -> torch.device:
     there = {name.split(":")[0] for name in available_devices()}
     if wanted.type not in there:
         raise ValueError(_message(device))
-    if not is_cpu(wanted):
+    if wanted.type == "cuda":
         if (wanted.index or 0) >= torch.cuda.device_count():
             raise ValueError(_message(device))
         if wanted.index is None:
             wanted = torch.device("cuda", torch.cuda.current_device())
     return wanted
+
+
+def solving_device(device: torch.device) -> torch.device:
+    """The device for sums in float64: the CPU, if the given device has no float64."""
+    return device if has_float64(device) else torch.device("cpu")
 
 
 def is_cpu(where: torch.Tensor | torch.device) -> bool:
@@ -99,8 +107,31 @@ def cpu_by_default() -> Iterator[None]:
 
 
 def available_devices() -> list[str]:
-    """Names of this machine's devices that can compute in float64."""
-    return ["cpu"] + [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+    """Names of this machine's devices."""
+    gpus = [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+    return ["cpu", *gpus, *(["mps"] if torch.backends.mps.is_available() else [])]
+
+
+class DeviceMemoryError(MemoryError):
+    """A device has no memory left."""
+
+
+@contextlib.contextmanager
+def memory_errors(text: Callable[[], str]) -> Iterator[None]:
+    """Turn a device's lack of memory into a MemoryError that says what was needed.
+
+    Of two that are nested, the outer one's text counts.
+
+    Parameters
+    ----------
+    text : callable
+        Returns what was needed, and what lowers the need, as a sentence.
+    """
+    try:
+        yield
+    except (OutOfMemory, DeviceMemoryError) as error:
+        message = f"The GPU has no memory left. {text()} Or set device='cpu'."
+        raise DeviceMemoryError(message) from error
 
 
 def _message(device: object) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import torch
 
+from skmde._utils.device import OutOfMemory
 from skmde._utils.ranks.group import Ranks, digest
 from skmde.core.kernels.backend_base import Run, Sums, Value
 from skmde.core.kernels.fused.pairs import PairSums, is_fused
@@ -65,7 +66,7 @@ def _compiled(
     for part, run in zip(parts, runs, strict=True):
         try:
             part(torch.zeros((n_items, n_components), dtype=dtype, device=run.i.device))
-        except torch.OutOfMemoryError:
+        except OutOfMemory:
             raise
         except Exception as error:  # a compiler or a driver is missing; Triton has no common class
             logger.warning("Triton cannot compile its kernels, so torch computes them: %s", error)
