@@ -17,6 +17,7 @@ import torch
 from skmde._linalg.reductions import gram
 from skmde._linalg.scaling import Scaling
 from skmde._linalg.signs import fix_signs
+from skmde._utils.device import is_cpu
 
 _SMALL = 64  # features or samples up to which the result is exact
 _SPARE = 10
@@ -24,9 +25,10 @@ _N_ITERATIONS = 12
 _MAX_ENTRIES = 1 << 22  # in the sample of rows from which the directions are computed
 _BLOCK_ROWS = 4096  # at most, and dense blocks have at most this many bytes in float64
 _BLOCK_BYTES = 1 << 22
+_DEVICE_ENTRIES = 1 << 25  # of a block of rows on a device
 
 
-def principal_scores(X, n_components, rng):
+def principal_scores(X, n_components, rng, device=None):
     """Coordinates of the rows of X along the directions of largest variance.
 
     Parameters
@@ -34,6 +36,9 @@ def principal_scores(X, n_components, rng):
     X : ndarray or sparse matrix of shape (n, d)
     n_components : int
     rng : numpy.random.Generator
+    device : torch.device, default=None
+        A device with float64 that computes the products of dense rows; the scores are the same up
+        to rounding error.
 
     Returns
     -------
@@ -46,13 +51,24 @@ def principal_scores(X, n_components, rng):
     scaling = Scaling.fit(X, shift=not sp.issparse(X), scale=True)
     Z = scaling.apply(_some_rows(X, rng), np.float64)
     mean = np.asarray(Z.mean(axis=0)).ravel()
+    on_device = not (device is None or is_cpu(device) or sp.issparse(X))
+    if on_device:
+        Z = torch.from_numpy(Z).to(device)
+        mean = Z.mean(dim=0)
     directions = _directions(Z, mean, n_components, rng)
     del Z  # up to 34 MB
     scores = np.zeros((X.shape[0], n_components))
     step = _BLOCK_ROWS
     if not sp.issparse(X):
         step = min(step, max(1, _BLOCK_BYTES // (8 * X.shape[1])))
+    if on_device:
+        step = max(1, _DEVICE_ENTRIES // X.shape[1])
     for start in range(0, X.shape[0], step):
+        if on_device:
+            block = _scaled_there(X[start : start + step], scaling, device)
+            found = _times(block, mean, directions).cpu().numpy()
+            scores[start : start + step, : found.shape[1]] = found
+            continue
         block = scaling.apply(X[start : start + step], np.float64)
         scores[start : start + step, : directions.shape[1]] = _times(block, mean, directions)
     return fix_signs(scores)
@@ -66,19 +82,38 @@ def _some_rows(X, rng):
     return X[np.sort(rng.choice(X.shape[0], n_rows, replace=False, shuffle=False))]
 
 
+def _scaled_there(X, scaling, device):
+    """Rows, scaled in float64 on a device."""
+    Z = torch.from_numpy(np.ascontiguousarray(X)).to(device).double()
+    if scaling.center is not None:
+        Z -= torch.from_numpy(scaling.center).to(device)
+    return Z.div_(scaling.unit)
+
+
 def _directions(Z, mean, n_components, rng):
     n, d = Z.shape
     if d <= _SMALL:
-        basis = np.eye(d)
+        basis = _like(np.eye(d), Z)
     elif n <= _SMALL:
-        basis = _orthonormal(_times_transposed(Z, mean, np.eye(n)))
+        basis = _orthonormal(_times_transposed(Z, mean, _like(np.eye(n), Z)))
     else:
-        basis = _orthonormal(rng.standard_normal((d, n_components + _SPARE)))
+        basis = _orthonormal(_like(rng.standard_normal((d, n_components + _SPARE)), Z))
         for _ in range(_N_ITERATIONS):
             basis = _orthonormal(_times_transposed(Z, mean, _times(Z, mean, basis)))
     scores = _times(Z, mean, basis)
-    _, vectors = np.linalg.eigh(_gram(scores, scores))
-    return _product(basis, vectors[:, ::-1][:, :n_components])
+    _, vectors = np.linalg.eigh(_host(_gram(scores, scores)))
+    return _product(basis, _like(vectors[:, ::-1][:, :n_components], Z))
+
+
+def _like(array, Z):
+    """An array of numpy where `Z` is."""
+    if isinstance(Z, torch.Tensor):
+        return torch.from_numpy(np.ascontiguousarray(array)).to(Z)
+    return array
+
+
+def _host(array):
+    return array.cpu().numpy() if isinstance(array, torch.Tensor) else array
 
 
 def _times(Z, mean, V):
@@ -95,14 +130,18 @@ def _times_transposed(Z, mean, Y):
 
 def _orthonormal(B):
     """Orthonormal basis of the span of the columns of B, with as many columns as its rank."""
-    squared, vectors = np.linalg.eigh(_gram(B, B))
+    squared, vectors = np.linalg.eigh(_host(_gram(B, B)))
     kept = squared > 1e-14 * squared.max(initial=0.0)
-    return _product(B, vectors[:, kept] / np.sqrt(squared[kept]))
+    return _product(B, _like(vectors[:, kept] / np.sqrt(squared[kept]), B))
 
 
 def _product(A, B):
+    if isinstance(A, torch.Tensor):
+        return A @ B
     return np.einsum("ij,kj->ik", A, np.ascontiguousarray(B.T))
 
 
 def _gram(A, B):
+    if isinstance(A, torch.Tensor):
+        return A.T @ B
     return gram(torch.from_numpy(A), torch.from_numpy(np.ascontiguousarray(B))).numpy()

@@ -100,9 +100,14 @@ def _add_multiple(a: Any, b: Any, factor: float, out: Any) -> None:
 
 
 def add_multiple(
-    a: torch.Tensor, b: torch.Tensor, factor: float, out: torch.Tensor | None = None
+    a: torch.Tensor,
+    b: torch.Tensor,
+    factor: float | torch.Tensor,
+    out: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """``a + factor * b`` for contiguous tensors of the same shape.
+
+    A factor that is a scalar tensor is not copied from its device.
 
     On the CPU it uses a single thread. The threads of torch would keep spinning for a while and
     occupy the cores that the solver's own threads need next.
@@ -110,8 +115,10 @@ def add_multiple(
     if out is None:
         out = torch.empty_like(a)
     if is_cpu(a):
-        _add_multiple(_flat(a), _flat(b), factor, _flat(out))
+        _add_multiple(_flat(a), _flat(b), float(factor), _flat(out))
         return out
+    if isinstance(factor, torch.Tensor):
+        return torch.addcmul(a, b, factor.to(b.dtype), out=out)
     return torch.add(a, b, alpha=factor, out=out)
 
 
@@ -155,10 +162,13 @@ def _shorten_rows(a: Any, longest: float, out: Any) -> None:
             out[r, c] = factor * a[r, c]
 
 
-def quantile_of_lengths(a: torch.Tensor, share: float) -> float:
-    """The smallest Euclidean length that at least a share of the rows of ``a`` do not exceed."""
+def quantile_of_lengths(a: torch.Tensor, share: float) -> torch.Tensor:
+    """The smallest Euclidean length that at least a share of the rows of ``a`` do not exceed.
+
+    A scalar tensor.
+    """
     lengths = torch.linalg.vector_norm(a, dim=1)
-    return float(lengths.kthvalue(max(1, math.ceil(share * len(lengths)))).values)
+    return lengths.kthvalue(max(1, math.ceil(share * len(lengths)))).values
 
 
 def shorten_rows(a: torch.Tensor, longest: float) -> torch.Tensor:

@@ -247,7 +247,11 @@ def _central_rows(Z: torch.Tensor, mean: torch.Tensor, root: torch.Tensor) -> to
 
 
 def _moments(Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, float]:
-    mean, moment = column_means(Z).cpu(), gram(Z, Z).cpu() / len(Z)
+    mean, moment = column_means(Z), gram(Z, Z)
+    if not is_cpu(Z):  # one copy, for which the host waits once
+        mean, moment = torch.cat([mean[None], moment]).cpu().tensor_split([1])
+        mean = mean[0]
+    moment = moment / len(Z)
     return mean, moment, float(moment.diagonal().sum())
 
 

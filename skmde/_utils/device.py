@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import importlib.util
+from collections.abc import Callable, Iterator
 
 import torch
+
+# its name before torch 2.5
+OutOfMemory = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)
 
 
 def resolve_device(device: str | torch.device | None) -> torch.device:
@@ -15,7 +19,7 @@ def resolve_device(device: str | torch.device | None) -> torch.device:
     ----------
     device : None, str or torch.device
         None means the CPU. "auto" means a CUDA GPU if there is one, else the CPU. Other strings
-        are torch's device names, such as "cpu", "cuda" or "cuda:1".
+        are torch's device names, such as "cpu", "cuda", "cuda:1" or "mps".
 
     Raises
     ------
@@ -33,7 +37,7 @@ def resolve_device(device: str | torch.device | None) -> torch.device:
     there = {name.split(":")[0] for name in available_devices()}
     if wanted.type not in there:
         raise ValueError(_message(device))
-    if not is_cpu(wanted):
+    if wanted.type == "cuda":
         if (wanted.index or 0) >= torch.cuda.device_count():
             raise ValueError(_message(device))
         if wanted.index is None:
@@ -41,10 +45,15 @@ def resolve_device(device: str | torch.device | None) -> torch.device:
     return wanted
 
 
+def solving_device(device: torch.device) -> torch.device:
+    """The device for sums in float64: the CPU, if the given device has no float64."""
+    return device if has_float64(device) else torch.device("cpu")
+
+
 def is_cpu(where: torch.Tensor | torch.device) -> bool:
     """Whether a tensor is on the CPU, or a device is the CPU.
 
-    No other function reads a device's type.
+    No function outside this module reads a device's type.
 
     Parameters
     ----------
@@ -58,6 +67,30 @@ def is_cpu(where: torch.Tensor | torch.device) -> bool:
     """
     device = where.device if isinstance(where, torch.Tensor) else where
     return device.type == "cpu"
+
+
+def read_numbers(*values: float | torch.Tensor) -> list[float]:
+    """Numbers, and those of scalar tensors, which are copied from their device at once.
+
+    Each copy makes the host wait until the device has done all that was asked of it.
+    """
+    there = [x for x in values if isinstance(x, torch.Tensor) and not is_cpu(x)]
+    if not there:
+        return [float(x) for x in values]
+    copied = iter(torch.stack([x.detach().double() for x in there]).tolist())
+    return [
+        next(copied) if isinstance(x, torch.Tensor) and not is_cpu(x) else float(x) for x in values
+    ]
+
+
+def has_float64(device: torch.device) -> bool:
+    """Whether a device can compute in float64."""
+    return device.type != "mps"
+
+
+def runs_triton(device: torch.device) -> bool:
+    """Whether Triton is installed and compiles for a device."""
+    return device.type == "cuda" and importlib.util.find_spec("triton") is not None
 
 
 @contextlib.contextmanager
@@ -74,8 +107,31 @@ def cpu_by_default() -> Iterator[None]:
 
 
 def available_devices() -> list[str]:
-    """Names of this machine's devices that can compute in float64."""
-    return ["cpu"] + [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+    """Names of this machine's devices."""
+    gpus = [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+    return ["cpu", *gpus, *(["mps"] if torch.backends.mps.is_available() else [])]
+
+
+class DeviceMemoryError(MemoryError):
+    """A device has no memory left."""
+
+
+@contextlib.contextmanager
+def memory_errors(text: Callable[[], str]) -> Iterator[None]:
+    """Turn a device's lack of memory into a MemoryError that says what was needed.
+
+    Of two that are nested, the outer one's text counts.
+
+    Parameters
+    ----------
+    text : callable
+        Returns what was needed, and what lowers the need, as a sentence.
+    """
+    try:
+        yield
+    except (OutOfMemory, DeviceMemoryError) as error:
+        message = f"The GPU has no memory left. {text()} Or set device='cpu'."
+        raise DeviceMemoryError(message) from error
 
 
 def _message(device: object) -> str:

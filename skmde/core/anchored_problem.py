@@ -30,6 +30,7 @@ import torch
 
 from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.scaling import root_mean_square
+from skmde._utils.device import solving_device
 from skmde._utils.threads import count_threads
 from skmde.constraints import Anchored, Centered, Constraint
 from skmde.constraints.rows import project_rows
@@ -208,7 +209,7 @@ class AnchoredProblem:
         else:
             self._fixed = n_items + np.arange(len(anchors))
         self.edges, self.weights, self.deviations = edges, weights, deviations
-        self._device, self._n_jobs = device, n_jobs
+        self._device, self._n_jobs = solving_device(device), n_jobs
         self._placement: QuadraticPlacement | None = None
         self._groups: TightGroups | None = None
 
@@ -595,7 +596,7 @@ class AnchoredProblem:
         everything = np.zeros((self._n_all, X.shape[1]))
         everything[: self.n_items] = X - self.center
         energy, _ = term.energy(torch.from_numpy(everything).to(self._device))
-        return term.slope(energy) * len(self.edges)
+        return float(term.slope(energy)) * len(self.edges)
 
     def _evaluate(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         """Average distortion and its gradient at X, in float64; zeros if there are no pairs."""

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.reductions import dot
-from skmde._utils.device import cpu_by_default, resolve_device
+from skmde._utils.device import cpu_by_default, memory_errors, resolve_device, solving_device
 from skmde._utils.ranks.together import agreed_seed, check_result, together
 from skmde._utils.renamed_arguments import suggest_renamed
 from skmde._utils.validation import check_magnitude
@@ -28,6 +28,7 @@ from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.batches.stored import StoredBatches
 from skmde.core.checkpoints.checkpoint import Checkpoint, PathLike, opened
 from skmde.core.checkpoints.problem_facts import problem_facts
+from skmde.core.items import needed_on_device
 from skmde.core.kernels.backend import Backend
 from skmde.core.objectives.all_pairs import AllPairs, AllPairsTerm
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion
@@ -300,7 +301,7 @@ class MDE(ProblemValues):
         self : MDE
             The same problem.
         """
-        self.device = resolve_device(device)
+        self.device = solving_device(resolve_device(device))
         self._edges = self._edges.to(device=self.device)
         if self._groups is not None:
             self._groups = self._groups.to(self.device)
@@ -416,6 +417,7 @@ class MDE(ProblemValues):
         with (
             together(lambda: self._held_by_ranks() | settings),
             cpu_by_default(),
+            memory_errors(lambda: needed_on_device(self, len(self._edges), memory_size)),
             opened(checkpoint, **limits) as checkpoint,
         ):
             random_state = agreed_seed(random_state)
@@ -562,7 +564,7 @@ class MDE(ProblemValues):
         objective = self._objective(embedding.dtype)
         assert isinstance(objective, AttractionRepulsion)
         energy, _ = objective.repulsion.energy(embedding)
-        return objective.repulsion.slope(energy) * len(self._edges)
+        return float(objective.repulsion.slope(energy)) * len(self._edges)
 
     def _kept_in(self, checkpoint: Checkpoint) -> dict[str, Any]:
         """The checkpoint, and what tells this problem from others in it, for `solve`."""

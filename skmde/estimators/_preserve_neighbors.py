@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.components import component_labels
-from skmde._utils.device import cpu_by_default, resolve_device
+from skmde._utils.device import cpu_by_default, resolve_device, solving_device
 from skmde._utils.random import private_generator
 from skmde._utils.rows import count_rows
 from skmde._utils.sklearn_compat import (
@@ -536,6 +536,7 @@ class PreserveNeighbors(
                 n_components=self.n_components,
                 n_jobs=self.n_jobs,
                 random_state=random_state,
+                device=solving_device(device),
             )
         self._store_fit(counted, neighbors, edges, weights)
         self._repulsive = self._repulsive_samples(counted.n_items, random_state)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn
+import torch
 from sklearn.decomposition import PCA
 
 from skmde._linalg.principal import principal_scores
@@ -30,6 +31,17 @@ def test_scores_are_those_of_scikit_learn(shape, sparse):
     expected *= np.linalg.norm(scores) / np.linalg.norm(expected)
     expected *= np.sign((scores * expected).sum(axis=0))
     np.testing.assert_allclose(scores, expected, atol=1e-3 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("shape", [(300, 5), (300, 90), (40, 200)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_of_a_device_are_those_of_the_cpu(monkeypatch, shape, dtype):
+    X = data(*shape).astype(dtype)
+    expected = principal_scores(X, 2, np.random.default_rng(0))
+    monkeypatch.setattr("skmde._linalg.principal.is_cpu", lambda device: False)
+    monkeypatch.setattr("skmde._linalg.principal._DEVICE_ENTRIES", 100 * shape[1])
+    scores = principal_scores(X, 2, np.random.default_rng(0), torch.device("cpu"))
+    np.testing.assert_allclose(scores, expected, atol=1e-9 * np.abs(expected).max())
 
 
 def test_many_rows_are_sampled(monkeypatch):

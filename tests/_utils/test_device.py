@@ -1,10 +1,13 @@
 """Names of devices."""
 
+import numpy as np
 import pytest
 import torch
 
+from skmde import MDE, AnchoredMDE, PreserveNeighbors
 from skmde._utils import device as device_module
 from skmde._utils.device import available_devices, resolve_device
+from skmde.core.kernels.backend import CompiledBackend
 
 
 @pytest.fixture
@@ -49,6 +52,54 @@ def test_what_is_not_there_is_refused_with_what_is(two_gpus, monkeypatch, name):
 def test_a_gpu_is_refused_where_there_is_none(no_gpu, name):
     with pytest.raises(ValueError, match=r"machine has cpu\. Use one of these, 'auto'"):
         resolve_device(name)
+
+
+@pytest.fixture
+def metal(no_gpu, monkeypatch):
+    """A machine with Apple's GPU, which has no float64."""
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+
+
+def test_a_device_without_float64_searches_neighbors_and_leaves_sums_to_the_cpu(metal):
+    assert available_devices() == ["cpu", "mps"]
+    device = resolve_device("mps")
+    assert device.type == "mps"
+    assert not device_module.has_float64(device)
+    assert resolve_device("auto") == torch.device("cpu")
+    pairs = np.array([[0, 1], [1, 2], [0, 2]])
+    embeddings = []
+    for name in ("mps", "cpu"):
+        mde = MDE(3, 2, pairs, "cubic", "standardized", device=name)
+        assert mde.device == torch.device("cpu")
+        embeddings.append(mde.to(name).embed(np.eye(3)[:, :2], max_iter=5))
+    assert torch.equal(*embeddings)
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    maps = [PreserveNeighbors(device=d, random_state=0).fit_transform(X) for d in ("mps", "cpu")]
+    np.testing.assert_array_equal(*maps)
+    AnchoredMDE(device="mps", max_iter=5).fit(X, anchors=[0, 1, 2], anchor_values=X[:3, :2])
+
+
+def no_memory(*arguments, **more):
+    raise device_module.OutOfMemory("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+
+def test_no_memory_names_the_need_and_the_parameters(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    model = PreserveNeighbors(random_state=0).fit(X)
+    before = dict(vars(model))
+    mde = MDE(60, 2, np.stack([np.arange(59), np.arange(1, 60)], axis=1), "cubic", "standardized")
+    monkeypatch.setattr(CompiledBackend, "edge_sums", no_memory)
+    message = (
+        r"GPU has no memory left.*needs about 1\d\.?\d* kB.*59 pairs.*memory_size.*device='cpu'"
+    )
+    with pytest.raises(MemoryError, match=message) as caught:
+        mde.embed(random_state=0)
+    assert "2.00 GiB" in str(caught.value.__cause__)
+    message = r"GPU has no memory left. Host and GPU.*about 15.* MB.*neighbours.*device='cpu'"
+    with pytest.raises(MemoryError, match=message):
+        model.fit(X)
+    assert vars(model).keys() == before.keys()
+    assert model.embedding_ is before["embedding_"]
 
 
 def test_available_devices_begin_with_the_cpu(no_gpu):

@@ -20,11 +20,17 @@ from core_problems import (
 from kernel_cases import LOSSES, PENALTIES
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from skmde import Anchored, Centered, Standardized
-from skmde.core.kernels.backend import choose_backend
+from skmde import MDE, Anchored, Centered, Standardized
+from skmde._linalg import reductions, standardize as standardize_module
+from skmde._utils import device
+from skmde.core import items
+from skmde.core.kernels import torch_reference
+from skmde.core.kernels.backend import TorchBackend, choose_backend
 from skmde.core.kernels.torch_reference import Incidence
 from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.solvers import steps
+from skmde.core.solvers.lbfgs import LBFGS
+from skmde.core.solvers.rising_repulsion import RisingRepulsion
 from skmde.functions.base import Loss
 
 N = 40
@@ -133,3 +139,49 @@ def test_nothing_but_the_one_read_needs_numbers(monkeypatch, constraint):
     assert result.n_iter == 15
     assert len(calls) == result.n_evaluations
     assert result.X.device.type == "meta"
+
+
+@pytest.fixture
+def as_on_a_gpu(monkeypatch):
+    """All takes the path of other devices, and copies to the host are counted."""
+    for module in (device, reductions, standardize_module, steps, torch_reference):
+        monkeypatch.setattr(module, "is_cpu", lambda where: False)
+    copies = []
+    for name in ("cpu", "tolist"):
+        copy = getattr(torch.Tensor, name)
+        monkeypatch.setattr(
+            torch.Tensor, name, lambda self, copy=copy: copies.append(1) or copy(self)
+        )
+    return copies
+
+
+@pytest.mark.parametrize("kind", ["all", "normalized"])
+def test_repulsion_of_all_pairs_reads_the_box_and_the_numbers(monkeypatch, as_on_a_gpu, kind):
+    n = 1200  # enough for a lattice
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr(items, "choose_backend", lambda *_: TorchBackend(torch.device("cpu")))
+    edges = random_graph(rng, n, 3 * n)
+    mde = MDE(n, 2, edges, ("log1p", "cauchy"), repulsion=kind)
+    objective = mde._objective(torch.float32)
+    X = torch.tensor(rng.normal(size=(n, 2)), dtype=torch.float32)
+    X = X - X.mean(dim=0)
+    warm = RisingRepulsion(max_iter=20, max_more=0)
+    with CountReads() as counter:
+        as_on_a_gpu.clear()
+        result = warm.minimize(objective, Centered(), X)
+        assert result.n_iter >= 15
+        assert len(as_on_a_gpu) == 2 * result.n_evaluations
+        assert counter.reads == 0
+        as_on_a_gpu.clear()
+        last = LBFGS(max_iter=10, max_step=2.0, usual_step=0.1)
+        result = last.minimize(objective, Centered(), result.X)
+        # besides, the length of a usual move and the slope are read for each direction
+        assert len(as_on_a_gpu) <= 3 * result.n_evaluations + 1
+        assert counter.reads == 0
+
+
+def test_a_standardized_embedding_is_projected_after_one_copy(as_on_a_gpu):
+    Z = torch.randn(100, 3, generator=torch.Generator().manual_seed(0))
+    X = standardize_module.standardize(Z)
+    assert len(as_on_a_gpu) == 1
+    torch.testing.assert_close(X.T @ X / 100, torch.eye(3), rtol=0, atol=1e-5)

@@ -1,4 +1,4 @@
-"""Backends: compiled loops on the CPU, or torch on any device.
+"""Backends: compiled loops on the CPU, or torch on any device, with fused kernels on GPUs.
 
 A backend computes a sum of distortions over pairs of items, and its gradient,
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import torch
 
-from skmde._utils.device import is_cpu
+from skmde._utils.device import is_cpu, runs_triton
 from skmde.core.kernels.backend_base import Backend, Run, Step, Sums, Value
 from skmde.core.kernels.compiled_backend import CompiledBackend
 from skmde.core.kernels.torch_backend import TorchBackend
@@ -49,4 +49,10 @@ def choose_backend(device: torch.device, n_threads: int = 1) -> Backend:
     backend : Backend
         For distortion functions that it does not serve, use `TorchBackend` on the same device.
     """
-    return CompiledBackend(n_threads) if is_cpu(device) else TorchBackend(device, n_threads)
+    if is_cpu(device):
+        return CompiledBackend(n_threads)
+    if runs_triton(device):
+        from skmde.core.kernels.triton_backend import TritonBackend
+
+        return TritonBackend(device, n_threads)
+    return TorchBackend(device, n_threads)

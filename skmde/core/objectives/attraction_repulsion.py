@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import torch
 
-from skmde.core.kernels.backend import Backend
+from skmde.core.kernels.backend import Backend, Value
 from skmde.core.objectives.base import Term
 from skmde.core.objectives.repulsion import RepulsiveTerm
 from skmde.core.objectives.total import Total
@@ -50,8 +50,6 @@ class AttractionRepulsion(Total):
         self.n_pairs, self.mean_weight = n_pairs, mean_weight
         self.light, self.item_weight = light, item_weight
 
-    def parts(
-        self, X: torch.Tensor
-    ) -> tuple[float | torch.Tensor, torch.Tensor, float, torch.Tensor]:
+    def parts(self, X: torch.Tensor) -> tuple[Value, torch.Tensor, Value, torch.Tensor]:
         """Attraction, its gradient, energy of the repulsion, and the gradient of the energy."""
         return *self.attraction.value_and_gradient(X), *self.repulsion.energy(X)

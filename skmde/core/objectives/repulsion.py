@@ -31,7 +31,7 @@ import torch
 
 from skmde._linalg.standardize import centered
 from skmde._utils.ranks.together import current_ranks
-from skmde.core.kernels.backend import Backend, Sums
+from skmde.core.kernels.backend import Backend, Sums, Value
 from skmde.functions.base import Penalty
 
 # For fewer items, exact sums over all pairs are as fast as the lattice. It is slower in three
@@ -94,21 +94,25 @@ class RepulsiveTerm(ABC):
     def __init__(self, sums: Sums, factor: float) -> None:
         self._sums, self.factor = sums, factor
 
-    def energy(self, X: torch.Tensor) -> tuple[float, torch.Tensor]:
-        """The energy R and its gradient at `X`, shape (n_items, n_components)."""
+    def energy(self, X: torch.Tensor) -> tuple[Value, torch.Tensor]:
+        """The energy R and its gradient at `X`, shape (n_items, n_components).
+
+        The energy is a float if compiled loops computed it. Otherwise it is a scalar tensor, so
+        that nothing waits for a GPU.
+        """
         energy, gradient = self._sums(X.contiguous(), -1.0)
         # Forces between pairs add up to 0. On a lattice they do so only nearly.
-        return float(energy), centered(gradient)
+        return energy, centered(gradient)
 
     @abstractmethod
-    def value(self, energy: float) -> float:
-        """The term's value for an energy R."""
+    def value(self, energy: Value) -> Value:
+        """The term's value for an energy R, of the same type."""
 
     @abstractmethod
-    def slope(self, energy: float) -> float:
+    def slope(self, energy: Value) -> Value:
         """Derivative of the value with respect to R."""
 
-    def value_and_gradient(self, X: torch.Tensor) -> tuple[float, torch.Tensor]:
+    def value_and_gradient(self, X: torch.Tensor) -> tuple[Value, torch.Tensor]:
         """Value and gradient at `X`, shape (n_items, n_components)."""
         energy, gradient = self.energy(X)
         return self.value(energy), gradient * self.slope(energy)
@@ -117,10 +121,10 @@ class RepulsiveTerm(ABC):
 class Repulsion(RepulsiveTerm):
     """Repulsion of all pairs with the same weight: rho R(X)."""
 
-    def value(self, energy: float) -> float:
+    def value(self, energy: Value) -> Value:
         return self.factor * energy
 
-    def slope(self, energy: float) -> float:
+    def slope(self, energy: Value) -> Value:
         return self.factor
 
 
@@ -129,10 +133,15 @@ class NormalizedRepulsion(RepulsiveTerm):
 
     adapts = True
 
-    def value(self, energy: float) -> float:
+    def value(self, energy: Value) -> Value:
+        if isinstance(energy, torch.Tensor):
+            return self.factor * torch.log(2 * energy.clamp(min=0))
         if not energy > 0:
             return math.nan if math.isnan(energy) else -math.inf
         return self.factor * math.log(2 * energy)
 
-    def slope(self, energy: float) -> float:
+    def slope(self, energy: Value) -> Value:
+        if isinstance(energy, torch.Tensor):
+            slope = (self.factor / energy).clamp(max=_STEEPEST)
+            return torch.where(energy > 0, slope, math.nan)
         return min(self.factor / energy, _STEEPEST) if energy > 0 else math.nan

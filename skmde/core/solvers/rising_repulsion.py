@@ -35,6 +35,7 @@ from dataclasses import dataclass, field
 import torch
 
 from skmde._linalg.reductions import add_multiple, dot
+from skmde._utils.device import read_numbers
 from skmde.constraints import Constraint
 from skmde.core.checkpoints.fingerprint import Facts
 from skmde.core.checkpoints.saved import Keeper, Saved, part, to_array, to_tensor, under
@@ -143,16 +144,15 @@ class RisingRepulsion(ResumableSolver):
             }
 
         while True:
-            value, gradient, energy, forces = objective.parts(X)
+            *parts, forces = objective.parts(X)
             evaluations += 1
-            slope = repulsion.slope(energy)
-            G = constraint.project_gradient(X, add_multiple(gradient, forces, slope))
+            gradient = parts[1]
+            full = add_multiple(gradient, forces, repulsion.slope(parts[2]))
+            G = constraint.project_gradient(X, full)
+            value, energy, squares = read_numbers(parts[0], parts[2], dot(G, G))
+            slope = float(repulsion.slope(energy))
             former = last, total, norm
-            last, total, norm = (
-                X,
-                float(value) + repulsion.value(energy),
-                math.sqrt(float(dot(G, G))),
-            )
+            last, total, norm = X, value + float(repulsion.value(energy)), math.sqrt(squares)
             is_finite = math.isfinite(total) and math.isfinite(norm)
             if iteration and not is_finite:
                 (X, total, norm), iteration, status = former, iteration - 1, Status.NO_DESCENT

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.reductions import add_multiple, dot, quantile_of_lengths, shorten_rows
+from skmde._utils.device import is_cpu
 from skmde.constraints import Constraint
 from skmde.core.checkpoints.saved import Saved, part, to_array, to_tensor, under
 from skmde.core.objectives.base import Objective
@@ -125,10 +126,7 @@ class Steps:
             V, slope = self.pairs.direction(point.G, point.squared_norm)
             if len(self.pairs) == 0:
                 V, slope = self.scale.step * V, self.scale.step * slope
-            full = V
-            V, longest = self._limited(point.X, V)
-            if V is not full:
-                slope = self._read(dot(point.G, V))[0]
+            V, slope, longest = self._limited(point, V, slope)
             if slope < 0:
                 found = self._search(point, V, slope, longest)
                 if found is not None:
@@ -137,18 +135,28 @@ class Steps:
                 return None
             self.pairs.clear()
 
-    def _limited(self, X: torch.Tensor, V: torch.Tensor) -> tuple[torch.Tensor, float]:
-        """The direction within the limits of a move, and the longest step along it."""
+    def _limited(
+        self, point: Point, V: torch.Tensor, slope: float
+    ) -> tuple[torch.Tensor, float, float]:
+        """The direction within the limits of a move, its slope, and the longest step along it."""
         max_step, usual_step = self.limits
-        longest = math.inf
+        full, longest, length = V, math.inf, None
         if usual_step is not None:
             length = quantile_of_lengths(V, 1 - _FEW)
-            longest = usual_step / length if length > 0 else math.inf
-            if longest < 1:
-                V, longest = longest * V, 1.0
+            if is_cpu(V):
+                longest = usual_step / float(length) if length > 0 else math.inf
+                if longest < 1:
+                    V, longest = longest * V, 1.0
+            else:  # which is read together with the slope
+                V = V * (usual_step / length).clamp(max=1.0)
         if max_step is not None:
-            V = self._along(X, shorten_rows(V, max_step))
-        return V, longest
+            V = self._along(point.X, shorten_rows(V, max_step))
+        if V is full:
+            return V, slope, longest
+        if length is None or is_cpu(V):
+            return V, self._read(dot(point.G, V))[0], longest
+        slope, size = self._read(dot(point.G, V), length)
+        return V, slope, max(usual_step / size, 1.0) if size > 0 else math.inf
 
     def _along(self, X: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
         """The direction along the constraint set."""

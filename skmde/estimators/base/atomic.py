@@ -6,7 +6,7 @@ import contextlib
 import logging
 import time
 
-from skmde._utils.device import cpu_by_default
+from skmde._utils.device import cpu_by_default, memory_errors
 from skmde._utils.sklearn_compat import callbacks_of_running_fit, end_fit_task
 from skmde.core.checkpoints.checkpoint import Checkpoint
 from skmde.core.checkpoints.fingerprint import described, of_data
@@ -40,9 +40,14 @@ class AtomicFitMixin:
         before, fitted = dict(self.__dict__), object.__new__(type(self))
         fitted.__dict__.update(before)
         try:
-            with cpu_by_default(), _with_checkpoint(fitted, checkpoint):
+            with (
+                cpu_by_default(),
+                memory_errors(fitted._needed_on_device),
+                _with_checkpoint(fitted, checkpoint),
+            ):
                 yield fitted
                 end_fit_task(fitted)
+            fitted.__dict__.pop("_plan_of_fit", None)
         except BaseException:
             self.__dict__.update(callbacks_of_running_fit(fitted))
             raise

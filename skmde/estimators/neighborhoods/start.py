@@ -27,6 +27,7 @@ def starting_point(
     n_components,
     n_jobs,
     random_state,
+    device=None,
 ):
     """The starting point: given, or named and at a size that suits the problem.
 
@@ -47,6 +48,8 @@ def starting_point(
     n_components : int
     n_jobs : int or None
     random_state : RandomState
+    device : torch.device, default=None
+        Where principal components are computed.
 
     Returns
     -------
@@ -77,6 +80,7 @@ def starting_point(
             is_nearly_flat=rule.is_nearly_flat,
             n_threads=count_threads(n_jobs),
             random_state=random_state,
+            device=device,
         )
         if stiff:
             kind = rule.kind if rule.sums_all else None

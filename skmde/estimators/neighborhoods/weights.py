@@ -28,19 +28,21 @@ class NeighborWeights:
         self._rule, self.width, self._of_similarities = rule, width, of_similarities
         self._unit = None
 
-    def graph(self, near):
+    def graph(self, near, device=None):
         """The symmetric graph of the weights of neighbours; the first call fits the unit.
 
         Parameters
         ----------
         near : csr_array of shape (n, n)
             Row i stores the distances of the neighbours of sample i.
+        device : torch.device, default=None
+            Where the graph is computed.
         """
         if self._rule == "exponential" and self.width is None:
             self.width = default_width(near.data)
         if self._rule == "affinity" and self._unit is None:
             self._unit = float(np.mean(1.0 / near.data)) if near.nnz else 1.0
-        return weighted_graph(near, self._function(), self.width)
+        return weighted_graph(near, self._function(), self.width, device)
 
     def of_pairs(self, distances, mutual):
         """Weights of pairs of unseen samples with fitted ones.

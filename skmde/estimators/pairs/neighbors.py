@@ -97,15 +97,16 @@ class NeighborPairs:
             tables = NeighborTables(X, n_neighbors, **search)
         self._has_lengths = named != "affinity"
         self._weights = NeighborWeights() if weights is None else weights
-        self._use(tables)
+        self._use(tables, search.get("device"))
         if given is None:
             counts = np.count_nonzero(tables.indices >= 0, axis=1)
             given = max(1, int(np.ceil(np.mean(counts))))
         self.n_neighbors = min(given, max(self.n_items - 1, 1))
 
-    def _use(self, tables):
+    def _use(self, tables, device=None):
         self._tables, self.n_items = tables, len(tables.indices)
-        self._graph = self._weights.graph(near_of_tables(tables.indices, tables.distances))
+        near = near_of_tables(tables.indices, tables.distances)
+        self._graph = self._weights.graph(near, device)
 
     def pairs(self):
         return self._graph

@@ -21,6 +21,8 @@ class PlanningMixin:
     lowers the need, as the end of a sentence.
     """
 
+    _plan_of_fit: MemoryPlan | None = None  # only during a fit
+
     def plan(self, X: Data | tuple[int, int]) -> MemoryPlan:
         """Plan a fit: what it does, and how much memory each stage needs.
 
@@ -55,10 +57,20 @@ class PlanningMixin:
 
     def _check_memory(self, X: Any) -> None:
         """Plan a fit of checked input, log the plan, and raise ValueError if there is no room."""
-        plan = self._planned(Size.of(X))
+        self._plan_of_fit = plan = self._planned(Size.of(X))
         for planned in plan.stages:
             logger.info("plan: %s, %s: %s", planned.name, as_text(planned.n_bytes), planned.what)
         plan.check()
+
+    def _needed_on_device(self) -> str:
+        """What a fit needs, and what lowers the need, as sentences for an error."""
+        plan = self._plan_of_fit
+        if plan is None:
+            return "Use fewer samples."
+        return (
+            f"Host and GPU together need about {as_text(plan.n_bytes)} for this fit. To lower the "
+            f"need, {plan.advice}."
+        )
 
     def _stages(self, size: Size) -> Any:
         raise NotImplementedError

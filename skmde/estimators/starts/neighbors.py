@@ -40,6 +40,7 @@ def named_start(
     is_nearly_flat,
     n_threads,
     random_state,
+    device=None,
 ):
     """The starting point that the parameter `init` names.
 
@@ -61,6 +62,8 @@ def named_start(
     n_threads : int
         The result does not depend on it.
     random_state : RandomState
+    device : torch.device, default=None
+        Where the principal components of dense rows are computed.
 
     Returns
     -------
@@ -77,7 +80,7 @@ def named_start(
 
         def start(kept):
             rows = X if kept is None else entries(X, kept)
-            return pca_start(rows, n_components, np.random.RandomState(seed))
+            return pca_start(rows, n_components, np.random.RandomState(seed), device)
     else:
         is_quadratic = name == "quadratic"
         whole = graph if is_quadratic else neighbors.lengths()
@@ -252,13 +255,13 @@ def _farthest_landmarks(lengths):
     return np.array(landmarks), np.stack(rows)
 
 
-def pca_start(X, n_components, random_state):
+def pca_start(X, n_components, random_state, device=None):
     """First principal components of the data, scaled to a root mean square of 1.
 
     Columns beyond the rank of the data hold seeded noise of standard deviation 0.01.
     """
     rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-    start = _unit_size(principal_scores(X, n_components, rng))
+    start = _unit_size(principal_scores(X, n_components, rng, device))
     flat = np.ptp(start, axis=0) <= 1e-6
     start[:, flat] = 0.01 * rng.standard_normal((X.shape[0], int(flat.sum())))
     return start

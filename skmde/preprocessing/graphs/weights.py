@@ -17,10 +17,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from skmde._linalg.components import checked_graph
+from skmde._utils.device import is_cpu, solving_device
+from skmde.preprocessing.graphs.device_graphs import symmetric_graph
 from skmde.preprocessing.neighbors.selection import check_distinct
 
 __all__ = ["edges_from_graph", "neighbor_graph"]
 
+_MANY = 100_000  # pairs, for which a device is faster than the CPU
 RULES = ("count", "uniform", "exponential")
 
 
@@ -99,7 +102,7 @@ def near_of_tables(indices, distances):
     return sp.csr_array(entries, shape=(n, n))
 
 
-def weighted_graph(near, rule, width=None):
+def weighted_graph(near, rule, width=None, device=None):
     """The graph of neighbours with the weights of a rule; pairs of weight 0 are left out.
 
     Parameters
@@ -109,12 +112,16 @@ def weighted_graph(near, rule, width=None):
     rule : str or callable
     width : float or None
         Width of the rule "exponential".
+    device : torch.device, default=None
+        Where the two directions of many pairs are joined; the numbers are the same everywhere.
 
     Returns
     -------
     graph : csr_array of shape (n, n), float32
     """
     values = distance_weights(near.data, rule, width).astype(np.float32)
+    if device is not None and near.nnz > _MANY and not is_cpu(solving_device(device)):
+        return symmetric_graph(near, values, device, adds=rule == "count")
     there = sp.csr_array((values, near.indices, near.indptr), shape=near.shape)
     back = there.T.tocsr()
     there = back.T.tocsr()  # transposing twice sorts the indices

@@ -37,6 +37,7 @@ ALGORITHMS = ("auto", *(name for name, kind in SEARCHES.items() if kind.is_publi
 
 # Limits on pairs times features up to which "auto" compares all pairs. On two cores:
 _CHEAP_EUCLIDEAN = 4e10  # the compiled loop takes a second or two
+_CHEAP_FOR_GPU = 1e9  # where a GPU could take over
 _AS_SLOW_AS_COMPILING = 4e11  # it takes half a minute, as long as pynndescent's compilation
 _CHEAP_OTHER = 2e10  # scikit-learn's distances take about half a minute
 # Limit on the nanoseconds of comparing all pairs by products, as long as pynndescent compiles. Each
@@ -303,10 +304,10 @@ class NeighborIndex:
             return chosen
         if fast:
             work = n * n * max(d, 16)
+            if self._device() != "cpu":
+                return "exact" if work <= _CHEAP_FOR_GPU else "torch"
             if work <= _CHEAP_EUCLIDEAN:
                 return "exact"
-            if self._device().startswith("cuda"):
-                return "torch"
             if is_installed():
                 return "faiss"
             return "exact" if work <= _AS_SLOW_AS_COMPILING else "pynndescent"

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
+from skmde.preprocessing.graphs import weights
 from skmde.preprocessing.graphs.weights import edges_from_graph, neighbor_graph
 from skmde.preprocessing.neighbors.search import nearest_neighbors
 
@@ -140,3 +142,21 @@ def test_graph_without_edges():
     graph = neighbor_graph(np.full((3, 2), -1), np.full((3, 2), np.inf), rule="exponential")
     assert graph.nnz == 0
     assert edges_from_graph(graph)[0].shape == (0, 2)
+
+
+@pytest.mark.parametrize("rule", ["count", "uniform", lambda d: np.where(d < 0.2, 0.0, 1 / d)])
+@pytest.mark.parametrize("n", [1, 40])
+def test_a_graph_of_a_device_is_that_of_the_cpu(monkeypatch, rule, n):
+    rng = np.random.default_rng(0)
+    k = min(5, n - 1)
+    indices = np.array([rng.permutation(np.delete(np.arange(n), i))[:k] for i in range(n)])
+    distances = rng.random((n, k)) + 1e-3
+    distances[rng.random((n, k)) < 0.1] = np.inf
+    near = weights.near_of_tables(indices.reshape(n, k).astype(np.int32), distances)
+    expected = weights.weighted_graph(near, rule)
+    monkeypatch.setattr(weights, "_MANY", -1)
+    monkeypatch.setattr(weights, "is_cpu", lambda device: False)
+    found = weights.weighted_graph(near, rule, device=torch.device("cpu"))
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+        assert getattr(found, name).dtype == getattr(expected, name).dtype

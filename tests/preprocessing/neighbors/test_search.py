@@ -362,6 +362,34 @@ def test_few_queries_do_not_travel_to_the_device(cloud, monkeypatch):
     np.testing.assert_allclose(stayed[1], travelled[1], rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("group", [4, 64])
+def test_rows_on_a_device_have_the_exact_neighbors(monkeypatch, dtype, group):
+    X = np.random.default_rng(0).standard_normal((1001, 7)).astype(dtype) + 1e3
+    X[40:60] = X[40]  # more copies than neighbours: ties are sorted by index
+    X[700] = X[40] + dtype(1e-3)
+    expected = nearest_neighbors(X, 6, algorithm="exact")[:2]
+    for name, value in {"_FEW": 0, "_GROUP": group, "_DIFFERENCES": (1000, 1000)}.items():
+        monkeypatch.setattr(f"{BACKENDS}.torch.{name}", value)
+    monkeypatch.setattr(f"{BACKENDS}.torch._BLOCK_ENTRIES", (100_000, 100_000))
+    indices, distances = nearest_neighbors(X, 6, algorithm="torch")[:2]
+    np.testing.assert_array_equal(indices, expected[0])
+    np.testing.assert_allclose(distances, expected[1], rtol=1e-12)
+    # a device without float64 leaves the distances to the CPU
+    monkeypatch.setattr(f"{BACKENDS}.torch.has_float64", lambda device: False)
+    indices, distances = nearest_neighbors(X, 6, algorithm="torch")[:2]
+    np.testing.assert_array_equal(indices, expected[0])
+    np.testing.assert_array_equal(distances, expected[1])
+
+
+def test_a_gpu_takes_over_where_all_pairs_take_a_noticeable_time(monkeypatch):
+    monkeypatch.setattr(NeighborIndex, "_device", lambda self: "cuda:0")
+    monkeypatch.setattr(f"{BACKENDS}.torch.TorchSearch._torch_device", lambda self: None)
+    few, many = (np.zeros((n, 50), np.float32) for n in (1000, 20_000))
+    assert NeighborIndex(device="cuda").fit(few).algorithm_ == "exact"
+    assert NeighborIndex(device="cuda").fit(many).algorithm_ == "torch"
+
+
 def test_faiss_that_is_not_installed_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(ImportError, match=r"skmde\[faiss\]"):

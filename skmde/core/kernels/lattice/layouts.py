@@ -73,6 +73,7 @@ class Layouts:
         low: np.ndarray,
         high: np.ndarray,
         host: Callable[[Any], np.ndarray] = np.asarray,
+        enough: float = _ENOUGH,
     ) -> tuple[Layout | None, float]:
         """The layout with the least work.
 
@@ -84,6 +85,8 @@ class Layouts:
             Corners of a box that contains all positions.
         host : callable
             Takes `X`, and returns an array of numpy.
+        enough : float
+            Nodes for each item, for fewer of which there is no choice.
 
         Returns
         -------
@@ -97,7 +100,7 @@ class Layouts:
             n_nodes = self.plain.n_nodes(low, high)
             if np.isfinite(n_nodes):
                 best = Layout(self.plain), n_nodes
-            if n_nodes <= _ENOUGH * len(X):
+            if n_nodes < np.inf and n_nodes <= enough * len(X):
                 return best
         if self._splits:
             corners = low.astype(np.float64), high.astype(np.float64)

@@ -37,7 +37,7 @@ def spline_transform(degree: int, w: np.ndarray) -> np.ndarray:
 
 
 @cache
-def _self_products(degree: int) -> np.ndarray:
+def self_products(degree: int) -> np.ndarray:
     """Coefficients of r_p as a polynomial in t (1 - t): row p, column k for the power k."""
     t = np.linspace(0.0, 0.5, degree + 1)
     w = np.array([WEIGHTS[degree].py_func(x, float) for x in t])
@@ -65,5 +65,5 @@ def own_polynomial(S: np.ndarray, degree: int) -> np.ndarray:
         Entry (k, l) is the coefficient of (t (1 - t))^k (u (1 - u))^l.
     """
     for axis in range(S.ndim):
-        S = np.moveaxis(np.tensordot(_self_products(degree), S, (0, axis)), 0, axis)
+        S = np.moveaxis(np.tensordot(self_products(degree), S, (0, axis)), 0, axis)
     return np.ascontiguousarray(S)

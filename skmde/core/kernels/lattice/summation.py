@@ -40,6 +40,10 @@ class Summation(ABC):
         self._lattice_of = cache(self.lattice)
         self._softening_of = cache(self._softening)
 
+    def choice(self, X: Any, low: np.ndarray, high: np.ndarray) -> tuple[Layout | None, float]:
+        """The layout for positions in a box, and its work; see `Layouts.best`."""
+        return self.layouts.best(X, low, high, self.host)
+
     @abstractmethod
     def lattice(self, layout: Layout) -> Any:
         """The lattice of a layout."""
@@ -89,7 +93,7 @@ class Summation(ABC):
         low, high = self.corners(X)
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             return None
-        layout, work = self.layouts.best(X, low, high, self.host)
+        layout, work = self.choice(X, low, high)
         if layout is None or work > enough_work(len(X)):
             return self._planned(X)
         value, gradient = self._lattice_of(layout).energy(X, self.charges, low, high, self._ranks)

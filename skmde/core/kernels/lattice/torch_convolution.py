@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,13 @@ from skmde.core.kernels.lattice.convolution import Grid, half_length
 from skmde.core.kernels.lattice.splines import (
     SLOPES,
     WEIGHTS,
-    own_polynomial,
+    self_products,
     spline_transform,
 )
 from skmde.functions.base import Penalty
 
 _PAIRS = 1 << 22  # pairs that are computed at once
+_NODES = 1 << 25  # nodes around points that are computed at once
 
 
 class TorchLattice:
@@ -71,28 +71,30 @@ class TorchLattice:
         # The weights are sums and products, which serve tensors as well as numbers.
         axes = range(len(shape))
         weights, slopes = WEIGHTS[degree].py_func, SLOPES[degree].py_func
-        w, dw = ([f(t[:, a], float) for a in axes] for f in (weights, slopes))
-        strides = torch.tensor([int(np.prod(shape[a + 1 :])) for a in axes], device=X.device)
-        corner = ((first - (degree - 1) // 2) * strides).sum(dim=1)
-        steps = strides.tolist()
-        offsets = list(itertools.product(range(degree + 1), repeat=len(shape)))
-
-        def nodes(offset: tuple[int, ...]) -> torch.Tensor:
-            return corner + int(np.dot(offset, steps))
-
+        w, dw = (
+            [torch.stack(tuple(f(t[:, a], float)), dim=1) for a in axes] for f in (weights, slopes)
+        )
+        steps = [int(np.prod(shape[a + 1 :])) for a in axes]
+        around = itertools.product(range(degree + 1), repeat=len(shape))
+        offsets = torch.tensor([int(np.dot(offset, steps)) for offset in around], device=X.device)
+        corner = ((first - (degree - 1) // 2) * torch.tensor(steps, device=X.device)).sum(dim=1)
+        blocks = _blocks(len(q), len(offsets))
         Q = torch.zeros(int(np.prod(shape)), dtype=torch.int64, device=X.device)
-        for offset in offsets:
-            charge = (q * _product(w, offset)).double() * self._unit
-            Q.index_add_(0, nodes(offset), charge.round().long())
+        for rows in blocks:
+            charge = (q[rows, None] * _outer([x[rows] for x in w])).double() * self._unit
+            nodes = corner[rows, None] + offsets
+            Q.index_add_(0, nodes.view(-1), charge.round().long().view(-1))
         if ranks is not None:
             Q = ranks.sum(Q)
         P, own_part = self._potential((Q.double() / self._unit).to(dtype).view(shape))
-        value, gradient = torch.zeros_like(q), [torch.zeros_like(q) for _ in axes]
-        for offset in offsets:
-            p = P.index_select(0, nodes(offset))
-            value += _product(w, offset) * p
+        value, gradient = torch.empty_like(q), [torch.empty_like(q) for _ in axes]
+        for rows in blocks:
+            p = P[corner[rows, None] + offsets]
+            near = [x[rows] for x in w]
+            value[rows] = (_outer(near) * p).sum(dim=1)
             for a in axes:
-                gradient[a] += _product([*w[:a], dw[a], *w[a + 1 :]], offset) * p
+                inclined = [*near[:a], dw[a][rows], *near[a + 1 :]]
+                gradient[a][rows] = (_outer(inclined) * p).sum(dim=1)
         own, halves = _own(own_part, t)
         inverse = 1 / self._grid.spacing
         forces = [q * (g - q * h) * inverse for g, h in zip(gradient, halves, strict=True)]
@@ -142,14 +144,25 @@ class TorchLattice:
             shape[axis] = length
             H = H / (spline**2).to(like.device).view(shape)
         near = torch.fft.irfftn(H, s=tuple(2 * m for m in halves))
-        near = near[(slice(degree + 1),) * count].cpu().numpy()
-        own = torch.from_numpy(own_polynomial(near, degree)).to(like)
-        return H.to(like.dtype), own
+        own = near[(slice(degree + 1),) * count]
+        products = torch.from_numpy(self_products(degree)).to(like.device)
+        for axis in range(count):  # as in `own_polynomial`, but nothing is read from the device
+            own = torch.tensordot(products, own, ([0], [axis])).movedim(0, axis)
+        return H.to(like.dtype), own.to(like.dtype).contiguous()
 
 
-def _product(factors: Any, offset: tuple[int, ...]) -> torch.Tensor:
-    """Product of a weight along each axis."""
-    return reduce(torch.mul, [w[o] for w, o in zip(factors, offset, strict=True)])
+def _outer(factors: list[torch.Tensor]) -> torch.Tensor:
+    """Products of the weights along each axis, shape (n, number of nodes around a point)."""
+    product = factors[0]
+    for factor in factors[1:]:
+        product = (product[:, :, None] * factor[:, None, :]).flatten(1)
+    return product
+
+
+def _blocks(n: int, n_around: int) -> list[slice]:
+    """Ranges of points whose nodes are computed at once."""
+    step = max(1, _NODES // n_around)
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def corners(X: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
