@@ -43,7 +43,8 @@ def dead_links(folder):
     n_local, n_outside : int
     """
     folder = folder.resolve()
-    pages = {file: Page(file) for file in sorted(folder.rglob("*.html"))}
+    files = (file for file in sorted(folder.rglob("*.html")) if "_static" not in file.parts)
+    pages = {file: Page(file) for file in files}
     dead, n_local, n_outside = [], 0, 0
     for file, page in pages.items():
         for target in page.targets:

@@ -20,19 +20,21 @@ SCHEMES = ("light", "dark")
 TALLEST = 6000  # pixels of a page that a picture shows
 WAIT = 60_000  # milliseconds
 
-# What is wider than the screen, unless something around it scrolls or cuts it off.
+# What is wider than the screen, or cut off at its edge, unless something around it scrolls.
 TOO_WIDE = """() => {
   const width = document.documentElement.clientWidth;
-  if (document.documentElement.scrollWidth <= width) return [];
   const scrolls = element => {
     for (let e = element.parentElement; e && e !== document.body; e = e.parentElement)
-      if (getComputedStyle(e).overflowX !== "visible") return true;
+      if (["auto", "scroll"].includes(getComputedStyle(e).overflowX)) return true;
     return false;
   };
-  const wide = [...document.body.querySelectorAll("*")].filter(
-    e => e.getBoundingClientRect().right > width + 1 && !scrolls(e));
   const name = e => e.tagName.toLowerCase() + [...e.classList].map(c => "." + c).join("");
-  return ["the page", ...wide.slice(0, 5).map(e => name(e) + ": " + e.innerText.slice(0, 40))];
+  const shown = "article.bd-article *, .prev-next-area *, .bd-footer *";
+  const wide = [...document.querySelectorAll(shown)].filter(
+    e => e.checkVisibility() && e.getBoundingClientRect().right > width + 1 && !scrolls(e)
+      && !e.closest("mjx-container, svg"));
+  const page = document.documentElement.scrollWidth > width ? ["the page"] : [];
+  return [...page, ...wide.slice(0, 5).map(e => name(e) + ": " + e.innerText.slice(0, 40))];
 }"""
 NOT_SHOWN = """() => [
   ...[...document.images].filter(i => i.complete && i.naturalWidth === 0).map(
@@ -45,6 +47,7 @@ NOT_SHOWN = """() => [
 SHOW_ALL = """async () => {
   document.querySelectorAll("img[loading=lazy]").forEach(i => { i.loading = "eager"; });
   if (window.MathJax?.startup?.promise) await window.MathJax.startup.promise;
+  document.querySelectorAll("iframe[loading=lazy]").forEach(i => { i.loading = "eager"; });
   await Promise.all([...document.images].filter(i => !i.complete).map(
     i => new Promise(done => { i.onload = i.onerror = done; })));
 }"""
@@ -112,7 +115,7 @@ def main():
     n_faulty = 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--allow-file-access-from-files"]
+            executable_path=chromium(), args=["--no-sandbox", "--enable-unsafe-swiftshader"]
         )
         context = browser.new_context(offline=True)
         for file in files:
