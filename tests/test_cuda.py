@@ -1,19 +1,26 @@
 """A CUDA GPU gives what the CPU gives, and the same bits each time. Skipped without one."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 import torch
 from sklearn.datasets import load_digits
 
 from skmde import MDE, Anchored, PreserveDistances, PreserveNeighbors
+from skmde._linalg.principal import principal_scores
+from skmde.core.kernels.backend import TorchBackend, choose_backend
+from skmde.estimators.starts.neighbors import quadratic_start
 from skmde.losses import LOSSES
 from skmde.metrics import trustworthiness
 from skmde.penalties import PENALTIES, Barrier
+from skmde.preprocessing.graphs.weights import near_of_tables, weighted_graph
 from skmde.preprocessing.neighbors.search import nearest_neighbors
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 N = 80
+GPU = torch.device("cuda")
 
 
 def random_edges(seed=0):
@@ -26,8 +33,11 @@ def starts(m=2, seed=1):
     return X - X.mean(axis=0)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("m", [1, 2, 5])
+SINGLE, DOUBLE = torch.float32, torch.float64
+SHAPES = [(2, SINGLE), (2, DOUBLE), (1, SINGLE), (5, DOUBLE)]  # each is compiled by itself
+
+
+@pytest.mark.parametrize(("m", "dtype"), SHAPES)
 @pytest.mark.parametrize("name", sorted(PENALTIES))
 def test_objective_of_every_penalty(name, m, dtype):
     weights = np.where(np.random.default_rng(2).random(900) < 0.7, 1.0, -0.5)
@@ -88,12 +98,89 @@ def test_a_solve_repeats_bit_for_bit():
     assert torch.equal(answers[0], answers[2])
 
 
-def test_neighbors_by_matrix_products():
-    X = np.random.default_rng(0).standard_normal((3000, 40))
-    found, d = nearest_neighbors(X, 10, algorithm="torch", device="cuda")[:2]
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_neighbors_by_matrix_products(dtype):
+    X = np.random.default_rng(0).standard_normal((20_001, 40)).astype(dtype)
+    X[:30] = X[0]  # ties, which are sorted by index
+    found, d, index = nearest_neighbors(X, 10, algorithm="torch", device="cuda")
     expected, d_expected = nearest_neighbors(X, 10, algorithm="exact")[:2]
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_allclose(d, d_expected, rtol=1e-12)
+    unseen = X[:5000] + dtype(0.1)
+    several, _ = index.kneighbors(unseen, 5)
+    np.testing.assert_array_equal(index.kneighbors(unseen[:3], 5)[0], several[:3])
+
+
+def test_the_graph_and_the_starts_are_those_of_the_cpu():
+    X = np.random.default_rng(0).standard_normal((12_000, 20)) * np.linspace(1, 4, 20)
+    tables = nearest_neighbors(X, 15)[:2]
+    near = near_of_tables(*tables)
+    graph, on_gpu = (weighted_graph(near, "count", device=device) for device in (None, GPU))
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(on_gpu, name), getattr(graph, name))
+    starts_of = [quadratic_start(graph, 2, 1, device) for device in (None, GPU, GPU)]
+    np.testing.assert_array_equal(starts_of[1], starts_of[2])
+    np.testing.assert_allclose(starts_of[1], starts_of[0], atol=1e-2)
+    scores = [principal_scores(X, 2, np.random.default_rng(0), d) for d in (None, GPU)]
+    np.testing.assert_allclose(scores[1], scores[0], atol=1e-8 * np.abs(scores[0]).max())
+
+
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs triton")
+@pytest.mark.parametrize("functions", [("log1p", "log"), "quadratic"])
+def test_triton_kernels_equal_torch_operations(functions):
+    n, rng = 5000, np.random.default_rng(0)
+    pairs = np.unique(np.sort(rng.integers(0, n, (60_000, 2)), axis=1), axis=0)
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    pairs = np.concatenate([pairs[pairs[:, 0] > 0], [[0, j] for j in range(1, n)]])  # a hub
+    weights = None if functions == "quadratic" else np.where(rng.random(len(pairs)) < 0.5, 1, -1)
+    mde = MDE(n, 2, pairs, functions, weights=weights, device="cuda")
+    X = torch.tensor(rng.normal(size=(n, 2)), dtype=torch.float32, device="cuda")
+    answers = []
+    for backend in (choose_backend(X.device), choose_backend(X.device), TorchBackend(X.device)):
+        term = mde._pair_term(mde._edges, X.dtype, backend)
+        answers.append(term.value_and_gradient(X))
+    assert type(choose_backend(X.device)).__name__ == "TritonBackend"
+    assert torch.equal(answers[0][1], answers[1][1])
+    assert float(answers[0][0]) == float(answers[1][0])
+    assert float(answers[0][0]) == pytest.approx(float(answers[2][0]), rel=1e-5)
+    atol = 1e-5 * float(answers[2][1].abs().max())
+    torch.testing.assert_close(answers[0][1], answers[2][1], rtol=1e-4, atol=atol)
+
+
+@pytest.mark.parametrize(
+    ("functions", "constraint", "repulsion", "most"),
+    [
+        (("log1p", "log"), "centered", None, 1),
+        (("log1p", "log"), "standardized", None, 2),
+        (("log1p", "cauchy"), "centered", "all", 3),
+    ],
+)
+def test_copies_to_the_host_of_an_evaluation(functions, constraint, repulsion, most):
+    n, rng = 5000, np.random.default_rng(0)
+    pairs = np.stack([np.arange(n), (np.arange(n) + rng.integers(1, n, n)) % n], axis=1)
+    weights = np.ones(n) if repulsion else np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    mde = MDE(n, 2, pairs, functions, constraint, weights=weights, repulsion=repulsion, device=GPU)
+    start = rng.normal(size=(n, 2)).astype(np.float32)
+    counts = []
+    for iterations in (10, 40):
+        activities = [torch.profiler.ProfilerActivity.CUDA]
+        with torch.profiler.profile(activities=activities) as profiler:
+            mde.embed(start, max_iter=iterations, tol=0)
+        copies = sum("DtoH" in event.name for event in profiler.events())
+        counts.append((copies, mde.result.n_evaluations))
+    (few, early), (many, late) = counts
+    assert many - few <= 1.2 * most * (late - early)
+
+
+def test_no_memory_is_told_with_the_need():
+    X = np.random.default_rng(0).standard_normal((20_001, 100)).astype(np.float32)
+    torch.cuda.empty_cache()
+    torch.cuda.set_per_process_memory_fraction(1e-5)
+    try:
+        with pytest.raises(MemoryError, match=r"GPU has no memory left.*device='cpu'"):
+            PreserveNeighbors(device="cuda").fit(X)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
 
 
 def test_digits():

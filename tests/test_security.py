@@ -40,7 +40,9 @@ def test_no_source_runs_text_or_imports_what_could(path):
             called = node.func
             name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
             method_of_torch = name == "compile" and isinstance(called, ast.Attribute)
-            assert name not in FORBIDDEN_CALLS or method_of_torch, f"line {node.lineno}: {name}"
+            of_a_kernel = ast.unparse(called) == "tl.load"  # a number of an array, in Triton
+            allowed = method_of_torch or of_a_kernel
+            assert name not in FORBIDDEN_CALLS or allowed, f"line {node.lineno}: {name}"
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

@@ -34,9 +34,9 @@ Matrix = np.ndarray
 # their residuals L x - theta x. The iteration stops if it returns a true value.
 Watch = Callable[[int, Matrix, Matrix, float], Any]
 
-_GUARDS = 2  # additional vectors, which speed up convergence of the wanted ones
-_SETTLED = 5e-5  # smallest relative decrease of the sum of eigenvalues that counts as progress
-_QUIET_STEPS = 3  # consecutive steps without progress after which the iteration stops
+GUARDS = 2  # additional vectors, which speed up convergence of the wanted ones
+SETTLED = 5e-5  # smallest relative decrease of the sum of eigenvalues that counts as progress
+QUIET_STEPS = 3  # consecutive steps without progress after which the iteration stops
 _DEPENDENT = 1e-10  # relative Gram eigenvalue below which a direction is rounding error
 _APART = 0.1  # smallest ratio of the extreme Gram eigenvalues of start vectors
 _POSITIONS_PER_PIECE = 1 << 13
@@ -109,7 +109,7 @@ def iterate(
     Ritz
     """
     n = space.n
-    b = n_vectors + _GUARDS
+    b = n_vectors + GUARDS
     # The rows of S are X, R and P. The next step writes to separate arrays.
     S, LS, following, L_following = (np.empty((3 * b, n)) for _ in range(4))
     used = 2 * b  # the first step has no P
@@ -160,8 +160,8 @@ def iterate(
             if watch(step, wanted, vectors, float(np.linalg.norm(space.lengths(residuals)))):
                 return Ritz(values, S[:b], step, True)
         if tol is None:
-            quiet = quiet + 1 if before - after <= _SETTLED * abs(after) else 0
-            if quiet >= _QUIET_STEPS:
+            quiet = quiet + 1 if before - after <= SETTLED * abs(after) else 0
+            if quiet >= QUIET_STEPS:
                 return Ritz(values, S[:b], step, True)
         elif step % _FRESH == 0:  # before rounding errors accumulate
             S[:b] = space.unit_rows_without_null(S[:b])
@@ -256,6 +256,11 @@ class Space:
     def rayleigh_ritz(self, S: Matrix, LS: Matrix, n_vectors: int) -> tuple[Matrix, Matrix]:
         """Smallest Ritz values in the span of S, and the coefficients of their vectors in S."""
         G, K = self.products(S, S, symmetric=True), self.products(S, LS, symmetric=True)
+        return self.ritz_of_products(G, K, n_vectors)
+
+    @staticmethod
+    def ritz_of_products(G: Matrix, K: Matrix, n_vectors: int) -> tuple[Matrix, Matrix]:
+        """The same from the products S S^T and S L S^T."""
         lengths = np.sqrt(np.maximum(np.diag(G), np.finfo(float).tiny))
         G, K = G / lengths / lengths[:, None], K / lengths / lengths[:, None]
         sizes, basis = eigh(G)

@@ -223,7 +223,8 @@ class PreserveNeighbors(
     n_jobs : int, default=None
         Maximum number of threads. None means torch's number (``torch.get_num_threads()``).
     device : None, str or torch.device, default=None
-        Device of the solver. None is the CPU; "auto" uses a GPU if there is one.
+        Device of the solver, the start and the search for neighbours. None is the CPU; "auto" uses
+        a GPU of NVIDIA if there is one. "mps" searches neighbours alone; see :doc:`/large`.
     memory_limit : float, str or None, default=None
         Memory that `fit` may need, beyond what is in use: bytes, or a text such as "4GB". None
         means what is free. `fit` raises an error before it begins if it needs more; `plan` says how

@@ -89,8 +89,8 @@ class BoundarySteps(Steps):
         assert isinstance(point, BoundaryPoint)
         while True:
             move, held = self._direction(point)
-            move, longest = self._limited(point.X, move)
-            slope = self._read(self._slope(point.X, point.gradient, move))[0]
+            move, limit = self._limited(point.X, move)
+            slope, longest = self._read(self._slope(point.X, point.gradient, move), limit)
             if slope < 0:
                 found = self._search_arc(point, move, slope, longest)
                 if found is not None:

@@ -144,9 +144,9 @@ class RisingRepulsion(ResumableSolver):
             }
 
         while True:
-            *parts, forces = objective.parts(X)
+            parts = objective.parts(X)
             evaluations += 1
-            gradient = parts[1]
+            gradient, forces = parts[1], parts[3]
             full = add_multiple(gradient, forces, repulsion.slope(parts[2]))
             G = constraint.project_gradient(X, full)
             value, energy, squares = read_numbers(parts[0], parts[2], dot(G, G))

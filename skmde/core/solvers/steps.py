@@ -17,6 +17,7 @@ from skmde._linalg.reductions import add_multiple, dot, quantile_of_lengths, sho
 from skmde._utils.device import is_cpu
 from skmde.constraints import Constraint
 from skmde.core.checkpoints.saved import Saved, part, to_array, to_tensor, under
+from skmde.core.kernels.backend import Value
 from skmde.core.objectives.base import Objective
 from skmde.core.solvers.history import CurvaturePairs
 from skmde.core.solvers.line_search import strong_wolfe
@@ -126,37 +127,34 @@ class Steps:
             V, slope = self.pairs.direction(point.G, point.squared_norm)
             if len(self.pairs) == 0:
                 V, slope = self.scale.step * V, self.scale.step * slope
-            V, slope, longest = self._limited(point, V, slope)
+            full = V
+            V, limit = self._limited(point.X, V)
+            if V is not full:
+                slope, limit = self._read(dot(point.G, V), limit)
             if slope < 0:
-                found = self._search(point, V, slope, longest)
+                found = self._search(point, V, slope, float(limit))
                 if found is not None:
                     return found
             if len(self.pairs) == 0:
                 return None
             self.pairs.clear()
 
-    def _limited(
-        self, point: Point, V: torch.Tensor, slope: float
-    ) -> tuple[torch.Tensor, float, float]:
-        """The direction within the limits of a move, its slope, and the longest step along it."""
+    def _limited(self, X: torch.Tensor, V: torch.Tensor) -> tuple[torch.Tensor, Value]:
+        """The direction within the limits of a move, and the longest step along it."""
         max_step, usual_step = self.limits
-        full, longest, length = V, math.inf, None
+        longest: Value = math.inf
         if usual_step is not None:
             length = quantile_of_lengths(V, 1 - _FEW)
             if is_cpu(V):
                 longest = usual_step / float(length) if length > 0 else math.inf
                 if longest < 1:
                     V, longest = longest * V, 1.0
-            else:  # which is read together with the slope
-                V = V * (usual_step / length).clamp(max=1.0)
+            else:  # the step is read later, together with the slope
+                longest = usual_step / length
+                V, longest = V * longest.clamp(max=1.0), longest.clamp(min=1.0)
         if max_step is not None:
-            V = self._along(point.X, shorten_rows(V, max_step))
-        if V is full:
-            return V, slope, longest
-        if length is None or is_cpu(V):
-            return V, self._read(dot(point.G, V))[0], longest
-        slope, size = self._read(dot(point.G, V), length)
-        return V, slope, max(usual_step / size, 1.0) if size > 0 else math.inf
+            V = self._along(X, shorten_rows(V, max_step))
+        return V, longest
 
     def _along(self, X: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
         """The direction along the constraint set."""

@@ -13,17 +13,25 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 
 from skmde._linalg.signs import fix_signs
+from skmde._utils.device import is_cpu
 from skmde._utils.jit import CONTRACT, jit
 from skmde._utils.threads import even_pieces, run_pieces
-from skmde.core.spectral.spectrum import QuadraticForm, smallest_eigenpairs
+from skmde.core.spectral.on_device import DeviceLaplacian, rough_vectors
+from skmde.core.spectral.spectrum import SEED, QuadraticForm, choose_solver, smallest_eigenpairs
 
 _ROWS = 4096  # rows of the Laplacian per piece of work
 
 
 def laplacian_embedding(
-    graph: Any, n_components: int, *, max_iter: int = 100, n_threads: int = 1
+    graph: Any,
+    n_components: int,
+    *,
+    max_iter: int = 100,
+    n_threads: int = 1,
+    device: torch.device | None = None,
 ) -> np.ndarray:
     """Standardized embedding that minimises the weighted mean of squared distances.
 
@@ -37,6 +45,8 @@ def laplacian_embedding(
         Maximum number of iterations. They stop earlier when the eigenvalues have converged.
     n_threads : int
         Number of threads; the result does not depend on it.
+    device : torch.device, optional
+        A device with float64, which computes the vectors of large graphs.
 
     Returns
     -------
@@ -50,10 +60,16 @@ def laplacian_embedding(
         adjacency = adjacency - sp.diags_array(adjacency.diagonal(), format="csr")
     form, _ = laplacian_form(adjacency, n_threads=n_threads)
     kept = min(n_components, n - 1)
+    X = np.zeros((n, n_components), np.float32)
+    if device is not None and not is_cpu(device):
+        if choose_solver(form, kept, "auto", None) == "lobpcg":
+            laplacian = DeviceLaplacian(adjacency, device)
+            vectors = rough_vectors(laplacian, kept, max_iter=max_iter, seed=SEED)
+            X[:, :kept] = fix_signs(np.sqrt(n) * vectors.T)
+            return X
     found = smallest_eigenpairs(
         form, kept, "auto", tol=None, max_iter=max_iter, n_threads=n_threads
     )
-    X = np.zeros((n, n_components), np.float32)
     X[:, :kept] = fix_signs(np.sqrt(n) * found.vectors.T)
     return X
 

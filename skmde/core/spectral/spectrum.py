@@ -40,7 +40,7 @@ WATCHED = ("lobpcg", "lbfgs")  # solvers that call `watch` after every step
 _SMALL = 50  # rows; LAPACK gives the same bits for any number of threads up to here
 _WIDE = 40  # vectors; up to this number, "auto" is LOBPCG
 _FEW_ROWS = 3000  # rows; up to here, LAPACK is faster for more than _WIDE vectors
-_SEED = 0  # of random starting vectors; the converged result does not depend on it
+SEED = 0  # of random starting vectors; the converged result does not depend on it
 _ROUNDING = 1e-14  # rounding error of eigenvalues, relative to the largest
 _ROOT_OF_ROUNDING = 1e-7  # its square root, for the norms of residuals
 _SHARE_OF_BOUND = 1e-3  # assumed size of the wanted eigenvalues, relative to the bound
@@ -156,7 +156,7 @@ def smallest_eigenpairs(
         space,
         n_vectors,
         max_iter=max_iter,
-        seed=_SEED,
+        seed=SEED,
         tol=tol,
         smallest=_ROUNDING * form.bound,
         watch=watch,
@@ -209,7 +209,7 @@ def _lanczos(form: QuadraticForm, n_vectors: int, tol: float, max_iter: int) -> 
         out: Matrix = form.bound * x - form.apply(x[None])[0] - (shift * along) @ null
         return out
 
-    start = np.random.default_rng(_SEED).standard_normal(n)
+    start = np.random.default_rng(SEED).standard_normal(n)
     start -= (null @ start) @ null
     try:
         values, columns = eigsh(
@@ -271,7 +271,7 @@ def _lbfgs(
 ) -> Spectrum:
     n = space.n
     constraint = _Orthonormal(form.null)
-    rows = space.start(form.precondition, n_vectors, _SEED)
+    rows = space.start(form.precondition, n_vectors, SEED)
     start = torch.from_numpy(np.ascontiguousarray(np.sqrt(n) * rows.T))
     if tol is None:  # float32 takes half the memory, and nearly half the time
         tol, start = 0.0, start.float()

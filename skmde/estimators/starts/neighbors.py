@@ -6,6 +6,8 @@ which the default penalties are made.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import dijkstra
@@ -25,6 +27,7 @@ _SIZES = 24  # steps of a factor of sqrt(2) that the size of a starting point ma
 # is computed anew at most so many times.
 _FEW, _FAR, _TRIALS = 0.03, 4.0, 3
 _WILD = 1e15  # relative to the given numbers; beyond, squares overflow float32
+_ENOUGH_FOR_DEVICE = 200_000  # stored entries; for fewer, the CPU is as fast
 _WORK = 2e8  # stored entries times steps; takes one or two seconds
 
 
@@ -63,7 +66,7 @@ def named_start(
         The result does not depend on it.
     random_state : RandomState
     device : torch.device, default=None
-        Where the principal components of dense rows are computed.
+        One with float64, where principal components of dense rows and eigenvectors are computed.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def named_start(
     else:
         is_quadratic = name == "quadratic"
         whole = graph if is_quadratic else neighbors.lengths()
-        embed = quadratic_start if is_quadratic else isomap_start
+        embed = partial(quadratic_start, device=device) if is_quadratic else isomap_start
 
         def start(kept):
             part = whole if kept is None else whole[kept][:, kept]
@@ -116,7 +119,7 @@ def at_best_size(start, distortion):
     return best
 
 
-def quadratic_start(graph, n_components, n_threads):
+def quadratic_start(graph, n_components, n_threads, device=None):
     """Standardized spectral embedding of each connected component, packed side by side.
 
     Parameters
@@ -126,6 +129,8 @@ def quadratic_start(graph, n_components, n_threads):
     n_components : int
     n_threads : int
         The result does not depend on it.
+    device : torch.device, default=None
+        One with float64, where eigenvectors are computed.
 
     Returns
     -------
@@ -137,21 +142,22 @@ def quadratic_start(graph, n_components, n_threads):
     """
     n_parts, labels = connected_components(graph)
     if n_parts == 1:
-        return _part_layout(graph, n_components, n_threads)
+        return _part_layout(graph, n_components, n_threads, device)
     X = np.zeros((graph.shape[0], n_components), dtype=np.float32)
     order = np.argsort(labels, kind="stable")
     sizes = np.bincount(labels)
     for part in np.split(order, np.cumsum(sizes)[:-1]):
         if part.size > 1:
-            X[part] = _part_layout(graph[part][:, part], n_components, n_threads)
+            X[part] = _part_layout(graph[part][:, part], n_components, n_threads, device)
     X = _unit_size(pack_components(X, labels))
     # Equal components in a row may be a saddle point; noise moves the start off it.
     return _unit_size(X + 1e-3 * np.random.default_rng(0).standard_normal(X.shape))
 
 
-def _part_layout(graph, n_components, n_threads):
-    max_iter = int(np.clip(_WORK / graph.nnz, 60, 1000))
-    return laplacian_embedding(graph, n_components, max_iter=max_iter, n_threads=n_threads)
+def _part_layout(graph, n_components, n_threads, device):
+    options = {"max_iter": int(np.clip(_WORK / graph.nnz, 60, 1000)), "n_threads": n_threads}
+    device = device if graph.nnz >= _ENOUGH_FOR_DEVICE else None
+    return laplacian_embedding(graph, n_components, device=device, **options)
 
 
 def without_far_items(start, graph):

@@ -4,10 +4,13 @@ import networkx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 from core_problems import random_graph
 
 from skmde._linalg.signs import fix_signs
+from skmde.core.spectral import laplacian as laplacian_module
 from skmde.core.spectral.laplacian import laplacian_embedding
+from skmde.preprocessing import nearest_neighbors, neighbor_graph
 
 
 def adjacency(edges, n, weights=None):
@@ -137,3 +140,17 @@ def test_kinds_of_sparse_matrices_give_the_same(kind):
     np.testing.assert_allclose(
         laplacian_embedding(kind(A), 2), laplacian_embedding(A, 2), atol=1e-6
     )
+
+
+@pytest.mark.parametrize("m", [1, 2, 5])
+def test_a_device_computes_the_embedding_of_the_cpu(monkeypatch, m):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3)) * [3, 2, 1]
+    graph = neighbor_graph(*nearest_neighbors(X, 10)[:2])
+    expected = laplacian_embedding(graph, m, max_iter=200)
+    monkeypatch.setattr(laplacian_module, "is_cpu", lambda device: False)
+    runs = [
+        laplacian_embedding(graph, m, max_iter=200, device=torch.device("cpu")) for _ in range(2)
+    ]
+    np.testing.assert_array_equal(*runs)
+    np.testing.assert_allclose(runs[0], expected, atol=1e-4)
