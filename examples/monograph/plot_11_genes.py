@@ -122,10 +122,10 @@ def draw(ax, Z, title):
     ax.scatter(*made_up.T, s=5, color="black", zorder=1)
     ax.scatter(*real.T, s=9, c=color, lw=0, alpha=0.75, zorder=2)
     for name in np.unique(country):
-        if (country == name).sum() >= len(country) / 100:
+        if (country == name).sum() >= len(country) / 50:
             where = np.median(real[country == name], axis=0)
             box = {"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.6}
-            ax.text(*where, name[:11], fontsize=7, ha="center", va="center", bbox=box, zorder=3)
+            ax.text(*where, name[:14], fontsize=7, ha="center", va="center", bbox=box, zorder=3)
     low, high = np.percentile(moved, [1, 99], axis=0)
     margin = 0.12 * (high - low)
     ax.set(xlim=(low[0] - margin[0], high[0] + margin[0]), xticks=[], yticks=[])
@@ -175,7 +175,7 @@ def robust(n_components, n_rows, **parameters):
 
 
 def skmde_map(Y):
-    space = robust(3, len(Y), max_iter=60, tol=1e-3).fit_transform(Y)
+    space = robust(3, len(Y), max_iter=200).fit_transform(Y)
     model = robust(2, len(Y), init=PCA(2).fit_transform(space)).fit(Y)
     print(f"{(model.weights_ > 0).sum()} similar pairs, distortion {model.distortion_:.4f}")
     return model.embedding_

@@ -8,7 +8,7 @@ of a cell and the health of its donor are held out.
 
 The monograph's file of 44,721 cells is not public under a stable name, so the cells are made by
 code: counts of 600 genes in 1200 cells of eight types, from healthy and from ill donors, whose
-monocytes differ most. The page of tasks has real cells with scanpy.
+monocytes differ most.
 """
 
 import importlib.util
@@ -121,8 +121,8 @@ for name, one in {"quadratic": quadratic, "standardized": model}.items():
     print(f"{name:13} distortion {one.distortion_:.3f}, type from 10 neighbours {accuracy:.3f}")
 
 # %%
-# The monograph finds that similar cells are near each other. With dissimilar pairs the types come
-# apart here as well; the quadratic embedding has most of them in one place.
+# The monograph finds that similar cells are near each other. So they are here. The quadratic
+# embedding draws groups of types as single spots; with dissimilar pairs the types have room.
 
 # %%
 # Health of the donors
