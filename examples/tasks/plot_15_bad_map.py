@@ -46,7 +46,7 @@ print("stopped because", good.stop_reason_)
 
 def draw(*panels):
     """Maps side by side, each with its classes and a title."""
-    figure, axes = plt.subplots(1, len(panels), figsize=(8.4, 3.6), layout="constrained")
+    _, axes = plt.subplots(1, len(panels), figsize=(8.4, 3.6), layout="constrained")
     for ax, (embedding, classes, title) in zip(axes, panels, strict=True):
         EmbeddingDisplay.from_embedding(embedding, classes, labels="none", view="all", ax=ax)
         ax.set_title(title, fontsize=10)
