@@ -72,11 +72,12 @@ print("gaps:", cars.isna().sum().to_dict())
 #   as much is the difference that matters, so their logarithms are taken first.
 # - **Categories.** ``OneHotEncoder`` makes a column of zeros and ones for each category. Two rows
 #   of different categories are then at the distance :math:`\sqrt 2`, as far as two numbers that
-#   differ by 1.4 standard deviations. A factor makes this more or less; here it is 1 for what
-#   describes a car, and the colour is left out, because no buyer would call two cars alike for it.
+#   differ by 1.4 standard deviations. ``transformer_weights`` of ``ColumnTransformer`` makes this
+#   more or less. The colour is left out: cars are not alike because both are red.
 # - **Gaps.** A missing number becomes the median of its column. A missing category becomes a row
 #   of zeros: it is equally far from all categories, and nearer to each of them than they are to
-#   each other.
+#   each other. Without the list ``levels``, the encoder makes "missing" a category of its own,
+#   and cars with gaps form groups.
 
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer

@@ -152,8 +152,9 @@ def checks(data):
 
 sample = X[:1000]
 shuffled = rng.permuted(sample, axis=0)
-for name, data in (("digits", sample), ("shuffled", shuffled), ("one Gaussian", nothing)):
-    silhouette, agreement = checks(data)
+tables = {"digits": sample, "shuffled": shuffled, "one Gaussian": nothing}
+outcome = {name: checks(data) for name, data in tables.items()}
+for name, (silhouette, agreement) in outcome.items():
     print(f"{name:13} silhouette {silhouette:.2f}, agreement with a part {agreement:.2f}")
 
 # %%

@@ -126,9 +126,12 @@ for ax, (title, fitted) in zip(axes, maps.items(), strict=True):
 # --------------
 #
 # The blue points are the cities on the map; the grey lines lead to where they should be. One unit
-# of the map is an hour. ``stress_`` is the relative error of the known distances. With few known
-# pairs it can be small for a wrong map as well: in the plane each city needs at least three known
-# distances, and more if they are noisy.
+# of the map is an hour. In the first panel Athens is on the wrong side of the others: this is a
+# local minimum, and the better start ends elsewhere.
+#
+# ``stress_`` is the relative error of the known distances. With few known pairs it can be small
+# for a wrong map as well: in the plane each city needs at least three known distances, and more if
+# they are noisy.
 #
 # The Shepard diagram shows every pair. In a perfect map all of them lie on the dashed line. Those
 # far off it are the entries to doubt.

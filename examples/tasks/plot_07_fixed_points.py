@@ -201,8 +201,8 @@ ax.set(xlim=(-1.4, 1.4), ylim=(-1.2, 1.2))
 #   places that are not on one line.
 # - **Items that no pair joins to an anchor.** Nothing says where they are. ``n_loose_`` counts
 #   those that no chain of pairs joins to one, and ``fit`` warns.
-# - **Items outside the anchors.** Under a penalty alone nothing is outside: every item is between
-#   the anchors. Distances place items anywhere.
+# - **Items outside the anchors.** Without a loss and without repulsion, every item is between the
+#   anchors. Distances place items anywhere.
 #
 # :doc:`/anchored` has penalties, forces and repulsion. For classes as anchors, see
 # :class:`~skmde.AnchoredClassifier`.

@@ -145,6 +145,18 @@ def test_a_flat_start_has_the_size_of_its_solution():
             assert other.distortion_ > start.distortion_
 
 
+@pytest.mark.filterwarnings("ignore::skmde.ConvergenceWarning")
+@pytest.mark.parametrize("metric", ["cosine", "correlation", "sqeuclidean"])
+def test_metrics_that_are_squares_say_the_same_of_the_dimension(metric):
+    # A sphere of three dimensions: half of that, as squares of distances have it, counts as flat.
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    X -= X.mean(axis=1, keepdims=True)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    plain, other = fit(X, max_iter=2), fit(X, metric=metric, max_iter=2)
+    assert other.repulsive_weight_ == plain.repulsive_weight_ == 1.0
+    assert (other.graph_ != plain.graph_).nnz == 0
+
+
 def test_repulsive_weight_is_a_knob_for_tightness():
     sizes, scores = [], []
     for weight in (0.03, 0.3, 3.0):
