@@ -2,10 +2,11 @@
 Single cells with scanpy
 ========================
 
-scanpy keeps embeddings in ``adata.obsm``. An estimator of skmde takes the components of the cells and
-its result goes there, so all of scanpy's plots can draw it. This page needs ``pip install scanpy`` and
-is not run with the other pages; the project's tests run it with scanpy's 700 blood cells. For other
-libraries of single cells see :func:`skmde.mde`, which takes the arguments of scvi-tools' helper.
+scanpy keeps embeddings in ``adata.obsm``. An estimator of skmde takes the components of the cells
+and its result goes there, so all of scanpy's plots can draw it. This page needs ``pip install
+scanpy`` and is not run with the other pages; the project's tests run it with scanpy's 700 blood
+cells. For other libraries of single cells see :func:`skmde.mde`, which takes the arguments of
+scvi-tools' helper.
 
 .. image:: /images/single_cells.png
    :alt: Blood cells by type: scanpy's UMAP, and neighbours kept by skmde
@@ -30,9 +31,9 @@ output = parser.parse_args().output
 # %%
 # The cells
 # ---------
-# The data come with scanpy, and have principal components, neighbours and a UMAP. With cells of your
-# own, run ``sc.pp.normalize_total``, ``sc.pp.log1p``, ``sc.pp.highly_variable_genes`` and ``sc.pp.pca``
-# first.
+# The data come with scanpy, and have principal components, neighbours and a UMAP. With cells of
+# your own, run ``sc.pp.normalize_total``, ``sc.pp.log1p``, ``sc.pp.highly_variable_genes`` and
+# ``sc.pp.pca`` first.
 
 adata = sc.datasets.pbmc68k_reduced()
 print(adata.n_obs, "cells,", adata.obsm["X_pca"].shape[1], "components")
@@ -47,8 +48,8 @@ adata.obsm["X_mde"] = estimator.fit_transform(adata.obsm["X_pca"])
 # %%
 # From scanpy's neighbours
 # ------------------------
-# If neighbours were computed with a metric of their own, or integrated over batches, give their distances:
-# the map then shows the neighbours that clustering uses.
+# If neighbours were computed with a metric of their own, or integrated over batches, give their
+# distances: the map then shows the neighbours that clustering uses.
 
 given = PreserveNeighbors(metric="precomputed", random_state=0)
 adata.obsm["X_mde_neighbors"] = given.fit_transform(adata.obsp["distances"])
@@ -56,8 +57,8 @@ adata.obsm["X_mde_neighbors"] = given.fit_transform(adata.obsp["distances"])
 # %%
 # New cells
 # ---------
-# ``transform`` places cells in a map without moving it. ``is_supported`` says which of them are like any
-# cell of the map.
+# ``transform`` places cells in a map without moving it. ``is_supported`` says which of them are
+# like any cell of the map.
 
 old, new = adata[:600], adata[600:]
 reference = PreserveNeighbors(random_state=0).fit(old.obsm["X_pca"])
@@ -68,8 +69,8 @@ print(f"{supported.sum()} of {len(placed)} new cells are like cells of the map")
 # %%
 # How good is it?
 # ---------------
-# Recall is the share of the 15 nearest cells in the components that are nearest in the map. The accuracy
-# is that of the cell types, which the maps have not used.
+# Recall is the share of the 15 nearest cells in the components that are nearest in the map. The
+# accuracy is that of the cell types, which the maps have not used.
 
 kinds = adata.obs["bulk_labels"].cat.codes.to_numpy()
 recall, accuracy = {}, {}

@@ -2,10 +2,10 @@
 Topics with BERTopic
 ====================
 
-BERTopic embeds documents, reduces their dimension, clusters them, and describes each cluster by its words.
-The step in the middle is UMAP by default; any estimator with ``fit`` and ``transform`` can take its place.
-This page needs ``pip install bertopic`` and is not run with the other pages; the project's
-tests run it.
+BERTopic embeds documents, reduces their dimension, clusters them, and describes each cluster by
+its words. The step in the middle is UMAP by default; any estimator with ``fit`` and ``transform``
+can take its place. This page needs ``pip install bertopic`` and is not run with the other pages;
+the project's tests run it.
 
 .. image:: /images/topics.png
    :alt: Documents by topic, with the words of each topic on the map
@@ -38,8 +38,8 @@ output = parser.parse_args().output
 # %%
 # The documents
 # -------------
-# So that the page needs no network, the documents are the descriptions of scipy's functions, and the
-# vectors are those of tf-idf. With texts of your own, use sentence embeddings:
+# So that the page needs no network, the documents are the descriptions of scipy's functions, and
+# the vectors are those of tf-idf. With texts of your own, use sentence embeddings:
 # ``SentenceTransformer("all-MiniLM-L6-v2").encode(documents)``.
 
 modules = ["stats", "signal", "linalg", "optimize", "special", "ndimage"]
@@ -49,7 +49,7 @@ for name in modules:
     for function in sorted(module.__all__):
         text = inspect.getdoc(getattr(module, function)) or ""
         description = text.split("Examples\n")[0]
-        if len(description) > 400:
+        if len(description) > 400 and description not in documents:
             documents.append(description)
             subjects.append(name)
 words = TfidfVectorizer(stop_words="english", token_pattern=r"[A-Za-z]{4,}", max_df=0.3, min_df=3)
@@ -65,7 +65,7 @@ print(len(documents), "documents of", len(modules), "modules")
 
 model = BERTopic(
     umap_model=PreserveNeighbors(n_components=5, metric="cosine", random_state=0),
-    hdbscan_model=HDBSCAN(min_cluster_size=15, prediction_data=True),
+    hdbscan_model=HDBSCAN(min_cluster_size=25, prediction_data=True),
     vectorizer_model=CountVectorizer(
         stop_words="english", token_pattern=r"[A-Za-z]{4,}", max_df=0.5
     ),
@@ -94,12 +94,13 @@ print(new[0], "->", model.get_topic_info(found[0])["Name"].item())
 # The picture
 # -----------
 # Topics are found in five dimensions. For the picture, embed the vectors in two. BERTopic's own
-# ``model.visualize_documents(documents, reduced_embeddings=coordinates)`` draws the same coordinates.
+# ``model.visualize_documents(documents, reduced_embeddings=coordinates)`` draws the same
+# coordinates.
 
 coordinates = PreserveNeighbors(metric="cosine", random_state=0).fit_transform(vectors)
 names = {topic: ", ".join(word for word, _ in model.get_topic(topic)[:2]) for topic in set(topics)}
 labels = [None if topic < 0 else names[topic] for topic in topics]
-figure, ax = plt.subplots(figsize=(8, 6), layout="constrained")
+figure, ax = plt.subplots(figsize=(9, 7), layout="constrained")
 EmbeddingDisplay.from_embedding(coordinates, labels, labels="map", ax=ax)
 ax.set_title(f"{len(documents)} functions of scipy, and the topics of their descriptions")
 if output is None:
@@ -117,5 +118,5 @@ else:
 # - *Topics that change with each run.* Give an integer as ``random_state``.
 # - *Topics found in the picture.* Cluster in five or more dimensions; a map in the plane breaks
 #   neighbourhoods.
-# - *Known classes.* ``target_weight`` of :class:`~skmde.PreserveNeighbors` uses
-#   the y that is passed to ``model.fit_transform``; -1 means unknown. See :doc:`plot_08_few_labels`.
+# - *Known classes.* ``target_weight`` of :class:`~skmde.PreserveNeighbors` uses the y that is
+#   passed to ``model.fit_transform``; -1 means unknown. See :doc:`plot_08_few_labels`.

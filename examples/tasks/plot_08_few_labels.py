@@ -37,8 +37,8 @@ print(f"{len(X)} rows, {np.sum(~unknown)} labels")
 # Labels for all rows
 # -------------------
 # ``transduction_`` holds a label for each row of the data, and ``label_distributions_`` the
-# probability of each class. ``predict`` and ``predict_proba`` do the same for new rows. Compare with
-# a classifier that sees the labelled rows alone.
+# probability of each class. ``predict`` and ``predict_proba`` do the same for new rows. Compare
+# with a classifier that sees the labelled rows alone.
 
 classifier = AnchoredClassifier(n_neighbors=10).fit(X, y)
 probability = classifier.label_distributions_.max(axis=1)
@@ -59,10 +59,11 @@ for name, half in (("lower", probability <= median), ("upper", probability > med
 # %%
 # A map that uses the labels
 # --------------------------
-# ``target_weight`` is the weight of pairs of one known class. With 0, the default, `fit` ignores y.
-# The figures below are for *unlabelled* rows: each gets the class of its nearest labelled rows in the
-# map. The true labels of these rows were not given to the fit, so it is a fair test. The gain is
-# small: labels move the labelled rows, and the other rows follow if they are neighbours of these.
+# ``target_weight`` is the weight of pairs of one known class. With 0, the default, `fit` ignores
+# y. The figures below are for *unlabelled* rows: each gets the class of its nearest labelled rows
+# in the map. The true labels of these rows were not given to the fit, so it is a fair test. The
+# gain is small: labels move the labelled rows, and the other rows follow if they are neighbours
+# of these.
 
 
 def accuracy_of_unlabelled(embedding):
@@ -96,9 +97,9 @@ _ = axes[2].set_title("probability of the label")
 # How to read it
 # --------------
 # A large ``target_weight`` draws the labels, and no longer the data. Here are labels without any
-# meaning: the true ones, shuffled. At a large weight the map separates them, and the share of rows
-# whose neighbours have the same label is near 1. So never judge such a map by the labels that it was
-# given. Keep some labels back.
+# meaning: the true ones, shuffled. At a large weight the map separates them, and the share of
+# rows whose neighbours have the same label is near 1. So never judge such a map by the labels
+# that it was given. Keep some labels back.
 
 shuffled = rng.permutation(digits)
 nonsense = {}
@@ -114,8 +115,8 @@ for weight in (0.0, 10.0):
 #   they were told to. Report figures of rows whose labels the fit did not see.
 # - *A class of -1.* With -1 as a real class, mark unknown labels by None or NaN in the y of
 #   :class:`~skmde.AnchoredClassifier`.
-# - *Many rows without a neighbour that has a label.* The classifier then has nothing to go by, and the
-#   probabilities are low. Raise ``n_neighbors``, or label a row in each group of the map.
+# - *Many rows without a neighbour that has a label.* The classifier then has nothing to go by,
+#   and the probabilities are low. Raise ``n_neighbors``, or label a row in each group of the map.
 # - *Columns in different units.* Neighbours are those of the metric, so scale the columns first.
 # - *A label that may be wrong.* Labels are anchors and do not change. See
 #   :doc:`/judging` for a way to find wrong ones.

@@ -2,10 +2,11 @@
 Search penalties
 ================
 
-Penalties, their exponents, the weight of the repulsion and the number of neighbours are parameters
-as any others, so :class:`~sklearn.model_selection.GridSearchCV` searches them. The estimators have a
-``score`` that needs no labels. This page shows a search, and what the score says and does not say.
-The larger search of :ref:`sphx_glr_gallery_plot_grid_search.py` adds a pipeline and random draws.
+Penalties, their exponents, the weight of the repulsion and the number of neighbours are
+parameters as any others, so :class:`~sklearn.model_selection.GridSearchCV` searches them. The
+estimators have a ``score`` that needs no labels. This page shows a search, and what the score
+says and does not say. The larger search of :ref:`sphx_glr_gallery_plot_grid_search.py` adds a
+pipeline and random draws.
 """
 
 import matplotlib.pyplot as plt
@@ -49,8 +50,8 @@ for params, mean, deviation in zip(
 #
 # Differences that are smaller than the deviation between the folds mean nothing.
 #
-# The picture has the best and the worst map of the grid. (``search.best_estimator_`` is the best one,
-# fitted to all rows.)
+# The picture has the best and the worst map of the grid. (``search.best_estimator_`` is the best
+# one, fitted to all rows.)
 
 maps = {}
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
@@ -73,19 +74,19 @@ own, new = best.score(X), best.score(unseen)
 print(f"training rows {own:.3f}, unseen rows {new:.3f}")
 
 # %%
-# **It is local.** It says nothing about the arrangement of the groups. The share of triplets of rows
-# whose order of distances the map keeps does; chance is 0.5. The map of the higher score need not
-# have the higher share.
+# **It is local.** It says nothing about the arrangement of the groups. The share of triplets of
+# rows whose order of distances the map keeps does; chance is 0.5. The map of the higher score
+# need not have the higher share.
 
 for title, fitted in maps.items():
     triplets = triplet_accuracy(X, fitted.embedding_, random_state=0)
     print(f"{title}: score of unseen rows {fitted.score(unseen):.3f}, triplets {triplets:.3f}")
 
 # %%
-# **The distortion is no score.** ``distortion_`` is the value of the objective, and the objectives of
-# two penalties, or of two weights of the repulsion, are different functions. Its values can only be
-# compared between fits of one problem, such as several starts. Here the map of the lower distortion
-# has the lower score.
+# **The distortion is no score.** ``distortion_`` is the value of the objective, and the
+# objectives of two penalties, or of two weights of the repulsion, are different functions. Its
+# values can only be compared between fits of one problem, such as several starts. Here the map of
+# the lower distortion has the lower score.
 
 for title, fitted in maps.items():
     print(f"{title}: distortion {fitted.distortion_:.3f}")
@@ -99,7 +100,8 @@ for title, fitted in maps.items():
 # -----------------
 # - *Different metrics or different scalings of X* are compared with their own neighbours each. A
 #   higher score then does not mean a better map.
-# - *Different numbers of training rows*: the score falls as rows are added. Compare on the same rows.
+# - *Different numbers of training rows*: the score falls as rows are added. Compare on the same
+#   rows.
 # - *Rows in order.* ``cv=3`` does not shuffle. If X is sorted by class, pass
 #   ``KFold(3, shuffle=True, random_state=0)``.
 # - *No random_state.* Where the fit draws random pairs, part of the difference between two

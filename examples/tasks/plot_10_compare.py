@@ -3,8 +3,8 @@ Compare two maps
 ================
 
 Two programs, two parameters or two seeds give two maps of the same data. This page answers three
-questions: which of them keeps more of the data, where they differ, and whether the difference is more
-than chance. :doc:`/metrics`, :doc:`/judging` and :doc:`/plotting` explain each function.
+questions: which of them keeps more of the data, where they differ, and whether the difference is
+more than chance. :doc:`/metrics`, :doc:`/judging` and :doc:`/plotting` explain each function.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,8 @@ neighbors = estimator.embedding_
 # :func:`skmde.metrics.embedding_report` takes any array, so the maps may come from any program.
 # :func:`skmde.metrics.compare` puts the reports side by side; a star marks the best of each row.
 # Recall and trustworthiness are local; triplets, ``distance_correlation`` and stress are global.
-# A map often wins in one kind and loses in the other, as here. What counts depends on what the map is for.
+# A map often wins in one kind and loses in the other, as here. What counts depends on what the
+# map is for.
 
 reports = [embedding_report(embedding, X, digits) for embedding in (components, neighbors)]
 table = compare(*reports, names=["PCA", "neighbours"])
@@ -40,8 +41,8 @@ print(table)
 # Where do they differ?
 # ---------------------
 # Coordinates cannot be compared as they are: a map may be rotated, reflected and shifted.
-# :func:`skmde.metrics.align` lays one over the other. The display does so, and draws a line for each
-# of the items that moved most.
+# :func:`skmde.metrics.align` lays one over the other. The display does so, and draws a line for
+# each of the items that moved most.
 
 display = CompareEmbeddingsDisplay.from_embeddings(
     components, neighbors, digits, titles=("PCA", "neighbours"), color_name="digit", n_lines=15
@@ -68,9 +69,9 @@ for ax, (name, embedding) in zip(
 # More than chance?
 # -----------------
 # Fits to other samples of the data say how much a map differs from itself.
-# :func:`skmde.inspection.stability` fits again, three times without a tenth of the rows, and says which
-# share of its neighbours in the map an item keeps. Differences between two maps that are no larger
-# than this need no explanation.
+# :func:`skmde.inspection.stability` fits again, three times without a tenth of the rows, and says
+# which share of its neighbours in the map an item keeps. Differences between two maps that are no
+# larger than this need no explanation.
 
 stable = stability(estimator, X, n=3)
 print(stable)
@@ -97,7 +98,8 @@ print("recall of the two:", np.round(recall_random, 3))
 #
 # What can go wrong
 # -----------------
-# - *Items in another order.* Row i must be the same item in both maps. Nothing can check it for you.
+# - *Items in another order.* Row i must be the same item in both maps. Nothing can check it for
+#   you.
 # - *Different data.* Judge both maps by the same X and the same metric: ``embedding_report(...,
 #   metric="cosine")``.
 # - *One figure.* No single number says that a map is better. Look at a local one and a global one.

@@ -2,9 +2,9 @@
 Large data
 ==========
 
-This page is a plan for data of a hundred thousand rows and more: what a fit will need, what to install,
-and what to do if it is too much. :doc:`/large` has the details, and the figures behind the advice.
-The example itself is small.
+This page is a plan for data of a hundred thousand rows and more: what a fit will need, what to
+install, and what to do if it is too much. :doc:`/large` has the details, and the figures behind
+the advice. The example itself is small.
 
 =============================================  =====================================================
 the problem                                    what to do
@@ -35,8 +35,8 @@ from skmde.plotting import EmbeddingDisplay
 # Before the fit
 # --------------
 # ``plan`` needs a shape, no data. It says how much memory each stage takes, and whether it fits.
-# ``memory_limit`` is a limit of your own; without it the limit is what the machine has left. A fit that
-# needs more raises an error before it begins.
+# ``memory_limit`` is a limit of your own; without it the limit is what the machine has left. A
+# fit that needs more raises an error before it begins.
 
 plan = PreserveNeighbors(memory_limit="8GB").plan((1_000_000, 50))
 print(plan)
@@ -65,8 +65,8 @@ accuracy = knn_accuracy(placed, kinds, random_state=0)
 print(f"{len(summaries)} summaries place {len(X)} rows; kinds told apart: {accuracy:.3f}")
 
 # %%
-# The summaries on the left, all rows on the right. Compare the two: a group that appears only among the
-# rows has no summary.
+# The summaries on the left, all rows on the right. Compare the two: a group that appears only
+# among the rows has no summary.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
 nearest_kind = [np.bincount(kinds[groups.labels_ == k]).argmax() for k in np.flatnonzero(sizes)]
@@ -78,9 +78,9 @@ _ = axes[1].set_title(f"{len(X)} rows, placed")
 # %%
 # If the machine may stop
 # -----------------------
-# With ``checkpoint`` the state of the solver is written to a file every few seconds. The same call
-# resumes the fit, with the same result to the last bit. Here a callback raises an error at iteration 50,
-# in place of a power cut. See :doc:`/persistence`.
+# With ``checkpoint`` the state of the solver is written to a file every few seconds. The same
+# call resumes the fit, with the same result to the last bit. Here a callback raises an error at
+# iteration 50, in place of a power cut. See :doc:`/persistence`.
 
 
 def unplug(state):
@@ -102,9 +102,9 @@ print("the same map:", np.array_equal(resumed.embedding_, whole.embedding_))
 # %%
 # Pairs that do not fit in memory
 # -------------------------------
-# :class:`~skmde.StreamedMDE` reads batches of pairs: from an array on the disk, from an iterable, or from
-# a function that draws them. This function draws pairs of rows and gives their distances; no more than
-# one batch is ever in memory.
+# :class:`~skmde.StreamedMDE` reads batches of pairs: from an array on the disk, from an iterable,
+# or from a function that draws them. This function draws pairs of rows and gives their distances;
+# no more than one batch is ever in memory.
 
 few = X[:500]
 
@@ -152,9 +152,10 @@ print(f"average loss at the end: {streamed.value:.3f}")
 #   :doc:`/large`.
 # - *Sizes that differ by thousands*, as those of the cells of a grid do: take their square roots as
 #   weights.
-# - *The first fit of a process is slow*, since numba compiles. The compiled code is cached for the next one.
-# - *A temporary folder that is too small*: rows of a mapped file that have to be converted are written to
-#   the folder ``TMPDIR``.
+# - *The first fit of a process is slow*, since numba compiles. The compiled code is cached for
+#   the next one.
+# - *A temporary folder that is too small*: rows of a mapped file that have to be converted are
+#   written to the folder ``TMPDIR``.
 # - *Two fits with one checkpoint* are refused. Give each its own path.
 # - *A picture of a million points* is an image of their density by default: see :doc:`/plotting`.
 

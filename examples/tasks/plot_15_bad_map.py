@@ -2,25 +2,25 @@
 Debug a bad map
 ===============
 
-A solver always returns a picture. If the picture looks wrong, go through this list; each entry links to
-a number that shows the cause, and to what helps.
+A solver always returns a picture. If the picture looks wrong, go through this list; each entry
+links to a number that shows the cause, and to what helps.
 
-====================================  ====================================  =================================
-the map                               likely cause                          what to do
-====================================  ====================================  =================================
-follows one column                    `Unscaled columns`_                   scale the columns
-has tight knots                       `Duplicates`_                         embed distinct rows
-has many small pieces                 `Too few neighbours`_                 raise ``n_neighbors``
-shows groups that run together        `Too many neighbours`_                lower ``n_neighbors``
-has parts whose distance is odd       `A graph in several parts`_           do not read that distance
-is a dot with some far points         `Outliers`_                           find them, leave them out
-changes with ``max_iter``             `Too few iterations`_                 read the warning, raise it
-has its groups elsewhere each time    `The starting point`_                 keep the default ``init``
-is a disc without any groups          `Data without neighbourhoods`_        do not draw conclusions
-====================================  ====================================  =================================
+==================================  ==============================  ==========================
+the map                             likely cause                    what to do
+==================================  ==============================  ==========================
+follows one column                  `Unscaled columns`_             scale the columns
+has tight knots                     `Duplicates`_                   embed distinct rows
+has many small pieces               `Too few neighbours`_           raise ``n_neighbors``
+shows groups that run together      `Too many neighbours`_          lower ``n_neighbors``
+has parts whose distance is odd     `A graph in several parts`_     do not read that distance
+is a dot with some far points       `Outliers`_                     find them, leave them out
+changes with ``max_iter``           `Too few iterations`_           read the warning, raise it
+has its groups elsewhere each time  `The starting point`_           keep the default ``init``
+is a disc without any groups        `Data without neighbourhoods`_  do not draw conclusions
+==================================  ==============================  ==========================
 
-The first number to look at is the recall: the share of the 15 nearest neighbours of an item that are
-also nearest in the map. An unrelated map has 15 / n.
+The first number to look at is the recall: the share of the 15 nearest neighbours of an item that
+are also nearest in the map. An unrelated map has 15 / n.
 """
 
 import warnings
@@ -55,9 +55,9 @@ def draw(*panels):
 # %%
 # Unscaled columns
 # ----------------
-# Distances add up the columns. A column with a large unit hides all others. Look at the share of each
-# column in the variance; of scikit-learn's wines one column has nearly all of it. Colours are the
-# three kinds of wine.
+# Distances add up the columns. A column with a large unit hides all others. Look at the share of
+# each column in the variance; of scikit-learn's wines one column has nearly all of it. Colours
+# are the three kinds of wine.
 
 wine = load_wine()
 variances = wine.data.var(axis=0)
@@ -100,8 +100,8 @@ for name, embedding in (("with copies", with_copies), ("distinct rows", distinct
 # %%
 # Too few neighbours
 # ------------------
-# With two or three neighbours the graph falls into pieces, and so does the map. The number of pieces
-# is that of the connected components of ``graph_``.
+# With two or three neighbours the graph falls into pieces, and so does the map. The number of
+# pieces is that of the connected components of ``graph_``.
 #
 # Too many neighbours
 # -------------------
@@ -123,9 +123,9 @@ draw(*panels)
 # %%
 # A graph in several parts
 # ------------------------
-# Parts without an edge between them only repel each other. Their distance in the map is not one of the
-# data. Here the two groups of the second data set are ten times as far apart as those of the first; in
-# the maps they are not.
+# Parts without an edge between them only repel each other. Their distance in the map is not one
+# of the data. Here the two groups of the second data set are ten times as far apart as those of
+# the first; in the maps they are not.
 
 rng = np.random.default_rng(0)
 ball = rng.normal(size=(200, 5))
@@ -145,9 +145,10 @@ for gap in (20, 200):
 #
 # Outliers
 # --------
-# :class:`~skmde.PreserveDistances` keeps all distances, so three rows that are far off make the rest a
-# dot. Find them by the distance to their 15th neighbour. (:class:`~skmde.PreserveNeighbors` keeps such
-# rows at the rim, and the display leaves far points outside the view by default.)
+# :class:`~skmde.PreserveDistances` keeps all distances, so three rows that are far off make the
+# rest a dot. Find them by the distance to their 15th neighbour.
+# (:class:`~skmde.PreserveNeighbors` keeps such rows at the rim, and the display leaves far points
+# outside the view by default.)
 
 spoiled = X[:200].copy()
 spoiled[:3] += 300 * np.array([[1], [2], [3]])
@@ -194,8 +195,8 @@ for init, seed in (("auto", 0), ("random", 0), ("random", 1)):
 # Data without neighbourhoods
 # ---------------------------
 # In noise of many dimensions all rows are about equally far from each other. No map keeps their
-# neighbours; the recall is low, and no parameter raises it. Shuffle each column of your own data and fit again: the
-# recall of the real data should be far above that.
+# neighbours; the recall is low, and no parameter raises it. Shuffle each column of your own data
+# and fit again: the recall of the real data should be far above that.
 
 shuffled = rng.permuted(X, axis=0)
 noise = PreserveNeighbors(random_state=0).fit_transform(shuffled)
@@ -212,7 +213,7 @@ draw((good.embedding_, digits, "digits"), (noise, digits, "each pixel shuffled")
 #   in :doc:`/judging`.
 # - *Single points.* :func:`skmde.inspection.forces_on` lists what pulls at a point, and
 #   :func:`skmde.inspection.point_report` has a row for each.
-# - *The wrong question.* A map of neighbours does not show distances between far groups, sizes or densities
-#   of groups. :doc:`/maps` says what it shows.
+# - *The wrong question.* A map of neighbours does not show distances between far groups, sizes or
+#   densities of groups. :doc:`/maps` says what it shows.
 
 plt.show()
