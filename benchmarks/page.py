@@ -11,23 +11,14 @@ this script writes.
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+import _tables as tables
+from _tables import NAMES, PROGRAMS, results
+
 PAGE = Path(__file__).parents[1] / "doc" / "benchmarks.rst"
-NAMES = {
-    "skmde": "skmde",
-    "opentsne": "openTSNE",
-    "umap": "umap-learn",
-    "pacmap": "PaCMAP",
-    "sklearn-tsne": "scikit-learn TSNE",
-    "pymde": "PyMDE",
-}
-PROGRAMS = ("skmde", "opentsne", "umap", "pacmap", "sklearn-tsne")  # of maps.json
 INTRODUCTION = """
 Benchmarks
 ==========
@@ -41,33 +32,6 @@ This page is written from the files in ``benchmarks/results`` by ``python benchm
 Seconds of one table can be compared with each other. Those of two tables often cannot, since other
 programs were running on the machine on some days.
 """
-
-
-def results(name: str) -> Any:
-    """The record of a file of results."""
-    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-
-
-def number(value: Any, digits: int = 3) -> str:
-    """A figure as it is printed: few digits, and thousands apart."""
-    if value is None:
-        return "-"
-    if isinstance(value, str):
-        return value
-    if value == int(value) and abs(value) >= 1:
-        return f"{int(value):,}"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.{digits}g}"
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table in reST, with a header."""
-    lines = [".. list-table::", "   :header-rows: 1", ""]
-    for row in [header, *rows]:
-        cells = [cell if isinstance(cell, str) else number(cell) for cell in row]
-        lines += [f"   {'*' if k == 0 else ' '} - {cell}" for k, cell in enumerate(cells)]
-    return "\n".join(lines) + "\n"
 
 
 def source(name: str) -> str:
@@ -97,6 +61,17 @@ def paragraph(text: str) -> str:
     return "\n".join(textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False))
 
 
+def behind_on(measure: str) -> tuple[list[str], list[str]]:
+    """Data sets of maps.json with peers, and those where one of these is ahead."""
+    by_set = {
+        data: {p: runs[p][measure] for p in PROGRAMS if runs.get(p, {}).get(measure) is not None}
+        for data, runs in results("maps")["sets"].items()
+    }
+    by_set = {data: values for data, values in by_set.items() if len(values) > 1}
+    lost = [data for data, values in by_set.items() if max(values.values()) > values["skmde"]]
+    return list(by_set), lost
+
+
 def losses() -> str:
     """What skmde loses at: a condition and a sentence for each."""
     mnist, transform = results("mnist")["programs"], results("transform")["programs"]
@@ -119,12 +94,8 @@ def losses() -> str:
     genes = results("popgen")["embeddings"]
     start = genes["skmde, default start"]["corrupted"]["correlation"]
     clean, gap = genes["PCA"]["clean"]["correlation"], results("stochastic")["large"]["gap_percent"]
-    recall = {
-        data: {p: runs[p]["recall15"] for p in PROGRAMS if runs.get(p, {}).get("recall15")}
-        for data, runs in results("maps")["sets"].items()
-    }
-    recall = {data: values for data, values in recall.items() if len(values) > 1}
-    lost = [data for data, values in recall.items() if max(values.values()) > values["skmde"]]
+    recall, lost = behind_on("recall15")
+    classes, behind = behind_on("accuracy")
     known: list[tuple[bool, str]] = [
         (
             best != "skmde",
@@ -141,6 +112,11 @@ def losses() -> str:
             bool(lost),
             f"Recall of 15 neighbours: another program is ahead on {len(lost)} of {len(recall)} "
             f"data sets ({', '.join(lost)}).",
+        ),
+        (
+            bool(behind),
+            f"Accuracy of 10 neighbours in the map: another program is ahead on {len(behind)} of "
+            f"{len(classes)} data sets ({', '.join(behind)}).",
         ),
         (
             far != "skmde",
@@ -214,331 +190,6 @@ def losses() -> str:
     return "\n".join(lines) + "\n"
 
 
-def mnist() -> str:
-    rows = []
-    for name, run in results("mnist")["programs"].items():
-        quality, stages = run["quality"], run["stages_s"]
-        rows.append(
-            (
-                NAMES[name],
-                f"{run['wall_s']:.1f}",
-                f"{stages['neighbors']:.1f}",
-                number(round(run["peak_memory_mb"])),
-                f"{quality['knn_recall15']:.3f}",
-                f"{quality['trustworthiness_5k']:.3f}",
-                f"{quality['triplet']:.3f}",
-                f"{quality['knn_accuracy']:.4f}",
-            )
-        )
-    header = ["program", "seconds", "search", "MB", "recall", "trust", "triplets", "accuracy"]
-    return table(header, rows)
-
-
-def seconds_of(name: str) -> Callable[[], str]:
-    """Seconds alone, of another run of MNIST."""
-
-    def write() -> str:
-        return table(
-            ["program", "seconds", "search", "solve", "MB"],
-            [
-                (
-                    NAMES[program],
-                    f"{run['wall_s']:.1f}",
-                    f"{run['stages_s']['neighbors']:.1f}",
-                    f"{run['stages_s']['solve']:.1f}",
-                    round(run["peak_memory_mb"]),
-                )
-                for program, run in results(name)["programs"].items()
-            ],
-        )
-
-    return write
-
-
-def of_maps(measure: str) -> Callable[[], str]:
-    """A table of one measure by data set and program, the best in bold."""
-
-    def write() -> str:
-        rows = []
-        for name, runs in results("maps")["sets"].items():
-            values = {
-                p: runs[p][measure] for p in PROGRAMS if runs.get(p, {}).get(measure) is not None
-            }
-            if len(values) < 2:
-                continue
-            top = max(values.values())
-            shown = {p: f"{v:.3f}" for p, v in values.items()}
-            rows.append(
-                [
-                    name,
-                    *(
-                        shown.get(p, "-") if values.get(p) != top else f"**{shown[p]}**"
-                        for p in PROGRAMS
-                    ),
-                ]
-            )
-        return table(["data", *(NAMES[p] for p in PROGRAMS)], rows)
-
-    return write
-
-
-def divergence() -> str:
-    names = {
-        "skmde": "PreserveNeighbors, default",
-        "normalized": 'repulsion="normalized"',
-        "normalized, 600": "the same, up to 600 iterations",
-    }
-    return table(
-        ["program", "divergence", "iterations", "seconds"],
-        [
-            (
-                names.get(run["program"], NAMES.get(run["program"], run["program"])),
-                f"{run['divergence']:.2f}",
-                run["iterations"],
-                run["seconds"],
-            )
-            for run in results("kl")["programs"]
-        ],
-    )
-
-
-def placing() -> str:
-    return table(
-        ["program", "fit, s", "10,000 rows, s", "one row, ms", "accuracy", "MB"],
-        [
-            (
-                NAMES[name],
-                run["fit_s"],
-                run["transform_s"],
-                run["single_row_ms"],
-                f"{run['knn_accuracy']:.4f}",
-                round(run["peak_memory_mb"]),
-            )
-            for name, run in results("transform")["programs"].items()
-        ],
-    )
-
-
-def keeping(part: str) -> Callable[[], str]:
-    """Distances of digits or of images."""
-
-    def write() -> str:
-        return table(
-            ["program", "seconds", "stress", "average absolute", "MB"],
-            [
-                (
-                    name.replace("pymde", "PyMDE"),
-                    run["seconds"],
-                    f"{run['stress']:.3f}",
-                    run["average_absolute"],
-                    round(run["peak_memory_mb"]),
-                )
-                for name, run in results("distances")[part]["programs"].items()
-            ],
-        )
-
-    return write
-
-
-def order() -> str:
-    return table(
-        ["program", "processor seconds", "stress"],
-        [
-            (name, run["cpu_seconds"], f"{run['stress']:.4f}")
-            for name, run in results("ordinal")["digits"].items()
-        ],
-    )
-
-
-def network() -> str:
-    return table(
-        ["program", "path lengths, s", "fit, s", "average absolute", "stress", "MB"],
-        [
-            (
-                name.replace("pymde", "PyMDE"),
-                run["lengths_s"],
-                run["fit_s"],
-                f"{run['average_absolute']:.3f}",
-                f"{run['stress']:.3f}",
-                round(run["peak_memory_mb"]),
-            )
-            for name, run in results("network")["embeddings"].items()
-        ],
-    )
-
-
-def quadratic_table() -> str:
-    rows = []
-    for row in results("quadratic_table")["rows"]:
-        cells = [row["n"], row["m"]]
-        for program in ("skmde", "skmde-lbfgs", "pymde"):
-            cells += [row[program]["seconds"], f"{max(row[program]['gap_percent'], 0):.3f}"]
-        rows.append([cell if isinstance(cell, str) else number(cell) for cell in cells])
-    header = ["n", "m", "QuadraticMDE, s", "gap %", "L-BFGS, s", "gap %", "PyMDE, s", "gap %"]
-    return table(header, rows)
-
-
-def spectral() -> str:
-    record = results("quadratic")
-    rows = [
-        (problem, program, run["seconds"], f"{run['largest_error']:.1e}")
-        for problem, runs in {**record["mnist"], "PCA of MNIST": record["pca"]}.items()
-        if problem not in ("n_items", "n_pairs", "eigenvalues")
-        for program, run in runs.items()
-    ]
-    return table(["problem", "program", "seconds", "largest error"], rows)
-
-
-def anchored(part: str, facts: dict[str, str]) -> Callable[[], str]:
-    def write() -> str:
-        return table(
-            ["program", "seconds", *facts.values()],
-            [
-                (name, run["seconds"], *(run[fact] for fact in facts))
-                for name, run in results("anchored")[part]["programs"].items()
-            ],
-        )
-
-    return write
-
-
-def monograph_images() -> str:
-    return table(
-        ["problem", "iterations", "average distortion", "accuracy"],
-        [
-            (
-                name,
-                run["iterations"],
-                f"{run['average_distortion']:.4f}",
-                f"{run['accuracy_of_10_neighbours']:.3f}",
-            )
-            for name, run in results("monograph_images")["problems"].items()
-        ],
-    )
-
-
-def constraints() -> str:
-    return table(
-        ["constraint", "iterations", "seconds of an iteration"],
-        [
-            (name, run["iterations"], run["seconds_per_iteration"])
-            for name, run in results("monograph_constraints")["results"].items()
-        ],
-    )
-
-
-def genes() -> str:
-    return table(
-        ["embedding", "clean", "corrupted"],
-        [
-            (name, *(f"{runs[data]['correlation']:.3f}" for data in ("clean", "corrupted")))
-            for name, runs in results("popgen")["embeddings"].items()
-        ],
-    )
-
-
-def searching() -> str:
-    return table(
-        ["data", "rows", "seconds", "recall", "MB"],
-        [
-            (
-                run["kind"],
-                run["n"],
-                run["seconds"],
-                f"{run['recall']:.3f}",
-                round(run["peak_memory_mb"]),
-            )
-            for run in results("neighbors")["runs"]
-        ],
-    )
-
-
-def stochastic() -> str:
-    record = results("stochastic")
-    large = [
-        (
-            f"10 million pairs, {name}",
-            record["large"][name]["seconds"],
-            record["large"][name]["peak_mb"],
-        )
-        for name in ("lbfgs", "stochastic")
-    ]
-    rows = large + [
-        (f"{run['pairs']:,} pairs of a file", run["seconds"], run["peak_mb"])
-        for run in record["file"]
-    ]
-    cells = [(name, number(round(seconds)), number(round(peak))) for name, seconds, peak in rows]
-    return table(["problem", "seconds", "MB"], cells)
-
-
-def ranks() -> str:
-    return table(
-        ["items", "pairs", "evaluations", "whole solves"],
-        [
-            (
-                row["n_items"],
-                row["n_edges"],
-                f"{row['evaluation_ratio']:.2f}",
-                f"{row['solve_ratio']:.2f}",
-            )
-            for row in results("ranks")["rows"]
-        ],
-    )
-
-
-def memory() -> str:
-    processes = results("memory")["processes"]
-    return table(
-        ["process", "peak, MB"],
-        [(NAMES.get(name, name), round(run["peak_mb"])) for name, run in processes.items()],
-    )
-
-
-def plans() -> str:
-    by_estimator: dict[str, list[float]] = {}
-    for fit in results("plan")["fits"]:
-        by_estimator.setdefault(fit["fit"][0], []).append(fit["ratio"])
-    return table(
-        ["estimator", "fits", "lowest ratio", "highest ratio"],
-        [
-            (name, len(ratios), f"{min(ratios):.2f}", f"{max(ratios):.2f}")
-            for name, ratios in by_estimator.items()
-        ],
-    )
-
-
-def kernels() -> str:
-    return table(
-        ["components", "threads", "objective, ns", "memory alone, ns"],
-        [
-            (run["m"], run["threads"], run["kernel_ns"], run["memory_only_ns"])
-            for run in results("kernel")["default_penalties"]
-        ],
-    )
-
-
-def imports() -> str:
-    return table(
-        ["import", "seconds"],
-        [(name, f"{s:.3f}") for name, s in results("import_time")["median_s"].items()],
-    )
-
-
-def explorer() -> str:
-    return table(
-        ["page", "MB", "first picture, s", "frames a second"],
-        [
-            (
-                {"million": "a million points", "mnist": "MNIST with images"}[run["page"]],
-                run["megabytes"],
-                run["first_picture_seconds"][0],
-                round(run["frames_per_second"][0]),
-            )
-            for run in results("explorer_quiet")["pages"]
-        ],
-    )
-
-
 Part = tuple[str, str, Callable[[], str]]
 SECTIONS: dict[str, list[Part]] = {
     "Maps of neighbours": [
@@ -548,47 +199,54 @@ SECTIONS: dict[str, list[Part]] = {
             "is the share of the 15 nearest neighbours that are among the 15 nearest in the map, "
             "*trust* the trustworthiness, *triplets* the share of random triplets whose order of "
             "distances is kept, and *accuracy* that of a classifier by 10 neighbours in the map.",
-            mnist,
+            tables.mnist,
         ),
         (
             "mnist_pacmap",
             "The same on a quieter day, beside PaCMAP; the median of three runs. skmde sampled the "
             "repelling pairs then; now all pairs repel.",
-            seconds_of("mnist_pacmap"),
+            tables.seconds_of("mnist_pacmap"),
         ),
         (
             "mnist_cuda",
             "MNIST on a GPU, beside PyMDE. Both sampled the repelling pairs.",
-            seconds_of("mnist_cuda"),
+            tables.seconds_of("mnist_cuda"),
         ),
         (
             "maps",
             "Recall of 15 neighbours by data set, best in bold. The file has several runs; "
             "the command is the last one. TSNE of scikit-learn ran on the smaller sets.",
-            of_maps("recall15"),
+            tables.of_maps("recall15"),
         ),
         (
             "maps",
             "Accuracy of 10 neighbours in the map (R2 where the held-out attribute is a number).",
-            of_maps("accuracy"),
+            tables.of_maps("accuracy"),
         ),
         (
             "kl",
             "The objective of t-SNE (perplexity 30, all pairs) on 50 components of MNIST; lower is "
             "better. Only openTSNE minimises it.",
-            divergence,
+            tables.divergence,
         ),
-        ("transform", "10,000 new images, placed on a map of 60,000.", placing),
-        ("neighbors", "The neighbour search alone, with faiss.", searching),
+        ("transform", "10,000 new images, placed on a map of 60,000.", tables.placing),
+        ("digits", "Digits, 1797 of 64 pixels: the median of three fits.", tables.digits),
+        (
+            "mnist_no_faiss",
+            "MNIST where faiss is not installed: pynndescent searches, after it was compiled once. "
+            "skmde sampled the repelling pairs then.",
+            tables.seconds_of("mnist_no_faiss"),
+        ),
+        ("neighbors", "The neighbour search alone, with faiss.", tables.searching),
     ],
     "Distances": [
-        ("distances", "Digits, 1797 of 64 pixels, all pairs.", keeping("digits")),
-        ("distances", "20,000 images of MNIST, a million sampled pairs.", keeping("mnist")),
-        ("ordinal", "The order of distances of 500 digits (non-metric MDS).", order),
+        ("distances", "Digits, 1797 of 64 pixels, all pairs.", tables.keeping("digits")),
+        ("distances", "20,000 images of MNIST, a million sampled pairs.", tables.keeping("mnist")),
+        ("ordinal", "The order of distances of 500 digits (non-metric MDS).", tables.order),
         (
             "network",
             "A network of 56,936 nodes, by 5 million path lengths. PyMDE did 30 iterations.",
-            network,
+            tables.network,
         ),
     ],
     "Quadratic problems": [
@@ -596,18 +254,27 @@ SECTIONS: dict[str, list[Part]] = {
             "quadratic_table",
             "Table 7.1 of the monograph: 40 iterations on random graphs with 10 pairs an item, and "
             "how far the result is above the optimum.",
-            quadratic_table,
+            tables.quadratic_table,
         ),
-        ("quadratic", "Spectral embeddings of MNIST, with the error of eigenvalues.", spectral),
+        (
+            "quadratic",
+            "Spectral embeddings of MNIST, with the error of eigenvalues.",
+            tables.spectral,
+        ),
+        (
+            "quadratic",
+            "A quadratic problem of a random graph: 100,000 items, a million pairs, m = 2.",
+            tables.random_graph,
+        ),
         (
             "anchored",
             "Places of the nodes of a network from 1 % that are given.",
-            anchored("network", {"residual": "residual"}),
+            tables.anchored("network", {"residual": "residual"}),
         ),
         (
             "anchored",
             "Digits from 50 labels, 10 draws.",
-            anchored("digits", {"accuracy": "accuracy", "worst": "worst"}),
+            tables.anchored("digits", {"accuracy": "accuracy", "worst": "worst"}),
         ),
     ],
     "Examples of the monograph": [
@@ -615,40 +282,59 @@ SECTIONS: dict[str, list[Part]] = {
             "monograph_images",
             "Chapter 8: MNIST, with more and fewer dissimilar pairs and weights. The machine was "
             "busy, so seconds are left out.",
-            monograph_images,
+            tables.monograph_images,
         ),
         (
             "monograph_constraints",
             "Section 7.2: three constraints, 100,000 items and a million pairs, to a residual norm "
             "of 1e-5. The machine was busy; compare the rows with each other only.",
-            constraints,
+            tables.constraints,
+        ),
+        (
+            "monograph_counties",
+            "Chapter 10: share of the vote in 2016 from 10 neighbours in the map of counties.",
+            tables.counties,
+        ),
+        (
+            "monograph_cells",
+            "Chapter 12: 700 blood cells in space, which stand in for the monograph's. Accuracy is "
+            "that of the cell type from 10 neighbours in the embedding.",
+            tables.cells,
         ),
         (
             "popgen",
             "Chapter 11: correlation of the embedding of genes with the map of Europe.",
-            genes,
+            tables.genes,
         ),
     ],
     "Large problems": [
-        ("stochastic", "The stochastic solver, on a busy machine.", stochastic),
+        ("stochastic", "The stochastic solver, on a busy machine.", tables.stochastic),
         (
             "ranks",
             "Two ranks of one thread beside one process of two threads, on one machine: ratio of "
             "the speeds; above 1 the ranks are faster.",
-            ranks,
+            tables.ranks,
         ),
-        ("plan", "Memory that ``plan`` announces, divided by what the fit took.", plans),
+        ("plan", "Memory that ``plan`` announces, divided by what the fit took.", tables.plans),
     ],
     "Costs of a start, and inner loops": [
-        ("memory", "Peak memory of a fit of 700 rows, and of what it loads.", memory),
-        ("import_time", "Seconds of an import.", imports),
+        ("memory", "Peak memory of a fit of 700 rows, and of what it loads.", tables.memory),
+        (
+            "import_time",
+            "Seconds of an import. skmde loads its libraries when they are first used.",
+            tables.imports,
+        ),
         (
             "kernel",
             "Nanoseconds an edge for objective and gradient, and for a loop that only moves the "
             "same memory.",
-            kernels,
+            tables.kernels,
         ),
-        ("explorer_quiet", "Pages of ``skmde.plotting.explore`` in Chromium, no GPU.", explorer),
+        (
+            "explorer_quiet",
+            "Pages of ``skmde.plotting.explore`` in Chromium, no GPU.",
+            tables.explorer,
+        ),
     ],
 }
 

@@ -48,7 +48,7 @@ for m in (2, 3):
     accuracy = knn_accuracy(models[m].embedding_, digit, sample=2000, random_state=0)
     print(
         f"m = {m}: {len(models[m].edges_)} pairs, average distortion {models[m].distortion_:.4f}; "
-        f"10 neighbours in the embedding know the digit of {accuracy:.1%}"
+        f"accuracy of 10 neighbours {accuracy:.1%}"
     )
 
 figure = plt.figure(figsize=(12.5, 5.6), layout="constrained")
@@ -62,8 +62,8 @@ plt.show()
 # %%
 # The monograph finds that the same digits are near each other in both embeddings. So they are here.
 # Some digits lie far out in narrow arms and the others share the middle, which is usual for
-# spectral embeddings. On MNIST the ten neighbours in the embedding know 77 % of the digits in the
-# plane and 92 % in space (``benchmarks/results/monograph_images.json``).
+# spectral embeddings. On MNIST the accuracy of 10 neighbours is 77 % in the plane and 92 % in space
+# (``benchmarks/results/monograph_images.json``).
 
 # %%
 # Distortions

@@ -91,8 +91,8 @@ page({"quadratic": quadratic, "with repulsion": base}, columns=2, labels="map")
 
 # %%
 # The monograph finds the second map (figure 8.5) similar to the first, with more separation between
-# the digits. So it is here: arms point into the same directions, and what shared the middle has
-# come apart. The figure in each title is the share of images whose digit is that of their 10
+# the digits. The same is seen here: the arms point into the same directions, and the digits of the
+# middle are apart. The figure in each title is the share of images whose digit is that of their 10
 # neighbours in the map.
 
 # %%
@@ -179,6 +179,6 @@ others = {name: align(Y, base[: len(Y)], scaling=True) for name, Y in others.ite
 page(others, columns=len(others), labels="map")
 
 # %%
-# Neither number nor weight of the dissimilar pairs is a matter of right and wrong: few of them show
-# clusters, many show what lies between. :ref:`sphx_glr_gallery_plot_repulsion.py` has the same
-# choice where all pairs repel.
+# Choose the number or the weight by what the map is for. With few dissimilar pairs the groups are
+# tight; with many the points fill the plane evenly. :ref:`sphx_glr_gallery_plot_repulsion.py` has
+# the same choice where all pairs repel.

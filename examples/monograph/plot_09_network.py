@@ -34,7 +34,7 @@ FILE = Path(os.environ.get("SKMDE_DATA", ""), "debian_dependencies.npz")
 N_AUTHORS = 900
 NIGHT = "#0B0E14"
 GLOW = ListedColormap(plt.get_cmap("magma")(np.linspace(0.3, 1, 256)))
-MOST_ROWS = 3000  # of t-SNE and UMAP, which need all distances
+MOST_ROWS = 2000  # of t-SNE and UMAP, which need all distances
 
 # %%
 # The network

@@ -4,13 +4,13 @@ Genes mirror geography, with clean and corrupted data
 
 Redoes figures 11.1 to 11.7 of the monograph (chapter 11). The items are people from countries of
 Europe; the data are 20 principal components of their genes. PCA of the clean data looks like a map
-of Europe. A tenth of made-up rows destroys it, and an embedding with a robust attraction hardly
-notices them.
+of Europe. With a tenth of made-up rows this resemblance is lost. An embedding with a robust
+attraction keeps it.
 
-The data of the study (Novembre et al., 2008) may not be passed on, so by default 700 people are
-made up: two of the 20 columns follow the place that a person comes from, with noise, and the rest
-is noise. If the environment variable ``SKMDE_DATA`` names a folder with ``popgen1387.npz``, the
-1387 people of the study are embedded.
+The data of the study (Novembre et al., 2008) is not shipped with skmde, so by default 700 people
+are made up: two of the 20 columns follow the place that a person comes from, with noise, and the
+rest is noise. If the environment variable ``SKMDE_DATA`` names a folder with ``popgen1387.npz``,
+the 1387 people of the study are embedded.
 """
 
 import importlib.util
@@ -194,8 +194,8 @@ page({"PCA": PCA(2).fit_transform, "skmde": skmde_map})
 # --------------
 #
 # PCA is a quadratic MDE problem with the weights :math:`w_{ij} = y_i^T y_j` of centred rows. The
-# made-up rows bring a few weights that are far larger than all others (figure 11.4), and a square
-# has no defence against that.
+# made-up rows bring a few weights that are far larger than all others (figure 11.4), and a
+# quadratic penalty gives them full influence.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.2), layout="constrained", sharey=True)
 for ax, (name, Y) in zip(axes, sets.items(), strict=True):

@@ -122,7 +122,8 @@ for name, one in {"quadratic": quadratic, "standardized": model}.items():
 
 # %%
 # The monograph finds that similar cells are near each other. So they are here. The quadratic
-# embedding draws groups of types as single spots; with dissimilar pairs the types have room.
+# embedding draws groups of types as single spots; with dissimilar pairs their cells can be told
+# apart.
 
 # %%
 # Health of the donors
