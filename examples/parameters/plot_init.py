@@ -18,7 +18,7 @@ estimators = {
     )
     for start in starts
 }
-estimators['init="random"\nrandom_state=1'] = PreserveNeighbors(
+estimators['init="random" (2)'] = PreserveNeighbors(
     init="random", attractive_penalty=Log1p(2.0), repulsive_weight=1.0, random_state=1
 )
 compare([digits(), knot()], estimators)
