@@ -23,9 +23,9 @@ plt.show()
 # The pull of ``Log1p`` fades with the distance, so repulsion can part groups that have only a few
 # neighbours in common: tight groups and empty space. ``Log1p(2.0)`` is the default for the digits.
 #
-# The pull of ``Huber(1.0)`` does not fade, and that of ``"quadratic"`` grows. The map stays in one
-# piece; under ``"quadratic"`` the groups are as wide as the gaps between them. ``Huber(1.0)`` is the
-# default for the knot, whose intrinsic dimension is that of a curve.
+# The pull of ``Huber(1.0)`` does not fade, and that of ``"quadratic"`` grows. The map stays in
+# one piece; under ``"quadratic"`` the groups are as wide as the gaps between them. ``Huber(1.0)``
+# is the default for the knot, whose intrinsic dimension is that of a curve.
 #
 # ``"linear"`` pulls just as strongly at distance 0 as far away, so neighbours fall onto each
 # other: the ring becomes a string of dots.

@@ -29,5 +29,5 @@ plt.show()
 # 1. It has repulsive pairs that are sampled, half as many as attract, and a barrier as their
 # penalty. Take it for features of another model rather than for a picture: it bends the ring.
 #
-# A disc or a box that is smaller than the map crowds the samples at its boundary. The ring is smaller
-# than both and stays as it is.
+# A disc or a box that is smaller than the map crowds the samples at its boundary. The ring is
+# smaller than both and stays as it is.

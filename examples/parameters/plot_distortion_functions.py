@@ -125,8 +125,8 @@ plt.show()
 # ------
 #
 # The cost of an embedding distance d for an original distance of 2. All are 0 at 2. ``Absolute``,
-# ``Logistic`` and ``Fractional`` have a kink there. ``Fractional`` and ``SoftFractional`` compare by
-# ratio: half as long costs as much as twice as long.
+# ``Logistic`` and ``Fractional`` have a kink there. ``Fractional`` and ``SoftFractional`` compare
+# by ratio: half as long costs as much as twice as long.
 
 losses = {
     "SquaredLoss()": (r"$(\delta - d)^2$", skmde.SquaredLoss()),

@@ -22,8 +22,8 @@ compare([digits(), knot()], estimators)
 plt.show()
 
 # %%
-# With 1.0 and 1.5, the pull near 0 is so strong that points of the ring gather in clumps, and recall
-# falls. With 2.0 and 3.0 the pull vanishes at distance 0 and the points are spread evenly. With 0.5,
-# a few digits are left far from their group, because the pull fades quickest.
+# With 1.0 and 1.5, the pull near 0 is so strong that points of the ring gather in clumps, and
+# recall falls. With 2.0 and 3.0 the pull vanishes at distance 0 and the points are spread evenly.
+# With 0.5, a few digits are left far from their group, because the pull fades quickest.
 #
 # 2.0 is the default where all pairs repel, and 1.5 where repulsive pairs are sampled.

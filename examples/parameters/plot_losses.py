@@ -36,8 +36,9 @@ compare(data_sets, estimators)
 plt.show()
 
 # %%
-# Through space, no loss can put 64 dimensions into the plane, and they differ in what they give up.
-# ``"absolute"`` leaves out a few distances that cannot be kept, and so the middle is empty.
-# ``"kamada_kawai"`` and ``"sammon"`` count short distances more, but there are far more long ones.
-# ``"fractional"`` is infinite for coincident samples and spreads them evenly. Along paths all losses
-# separate the digits and open the knot; those that count relative errors keep the most neighbours.
+# Through space, no loss can put 64 dimensions into the plane, and they differ in what they give
+# up. ``"absolute"`` leaves out a few distances that cannot be kept, and so the middle is empty.
+# ``"kamada_kawai"`` and ``"sammon"`` count short distances more, but there are far more long
+# ones. ``"fractional"`` is infinite for coincident samples and spreads them evenly. Along paths
+# all losses separate the digits and open the knot; those that count relative errors keep the most
+# neighbours.

@@ -18,8 +18,8 @@ compare([digits(), knot()], estimators)
 plt.show()
 
 # %%
-# ``"all"`` and ``"normalized"`` let all pairs repel; with ``"normalized"`` the weight adapts to the
-# map, as in t-SNE. ``"sampled"`` lets a random sample of pairs repel, under a penalty that is
-# infinite at distance 0: groups are tight, and the ring breaks into dashes where the sample is thin.
-# ``"far"`` samples among the farthest pairs only: groups are tighter still, and the ring, whose near
-# parts have nothing to hold them apart, becomes a few straight lines.
+# ``"all"`` and ``"normalized"`` let all pairs repel; with ``"normalized"`` the weight adapts to
+# the map, as in t-SNE. ``"sampled"`` lets a random sample of pairs repel, under a penalty that is
+# infinite at distance 0: groups are tight, and the ring breaks into dashes where the sample is
+# thin. ``"far"`` samples among the farthest pairs only: groups are tighter still, and the ring,
+# whose near parts have nothing to hold them apart, becomes a few straight lines.

@@ -20,8 +20,8 @@ compare([digits(), knot()], estimators)
 plt.show()
 
 # %%
-# ``Cauchy()`` repels most at a distance of 0.6 and not at all at 0. With the scale 3, points closer
-# than that hardly repel, so groups shrink to dots. ``LogRatio``, ``Log`` and ``InversePower`` are
-# infinite at 0, so points keep a distance within each group. The reach differs: ``Log`` falls
-# exponentially, so groups are near each other. ``InversePower`` falls as 1 / d, so the groups are far
-# apart and look small; its problem is the hardest, and ends at ``max_iter``.
+# ``Cauchy()`` repels most at a distance of 0.6 and not at all at 0. With the scale 3, points
+# closer than that hardly repel, so groups shrink to dots. ``LogRatio``, ``Log`` and
+# ``InversePower`` are infinite at 0, so points keep a distance within each group. The reach
+# differs: ``Log`` falls exponentially, so groups are near each other. ``InversePower`` is 1 / d,
+# so the groups are far apart and look small. 300 iterations are too few for it and ``LogRatio``.
