@@ -120,6 +120,11 @@ class PairSums:
     n_items, n_components : int
     dtype : torch.dtype
         float32 or float64.
+
+    Attributes
+    ----------
+    kernel : tuple
+        What the compiled kernel depends on.
     """
 
     def __init__(self, run: Run, n_items: int, n_components: int, dtype: torch.dtype) -> None:
@@ -145,6 +150,7 @@ class PairSums:
             "TERMS": _TERMS[dtype],
             "BIG": info.max,
         }
+        self.kernel = run.i.device, *self._constants.values()
 
     def __call__(self, X: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The sum, a float64 scalar tensor, and the forces, shape (n, m)."""
