@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -18,6 +19,8 @@ from skmde.core.kernels.fused.pairs import PairSums, is_fused
 from skmde.core.kernels.torch_backend import TorchBackend, share_of_runs
 
 logger = logging.getLogger(__name__)
+
+_works: set[Any] = set()  # kernels that have been compiled in this process
 
 
 class TritonBackend(TorchBackend):
@@ -61,9 +64,11 @@ class TritonBackend(TorchBackend):
 def _compiled(
     runs: Sequence[Run], n_items: int, n_components: int, dtype: torch.dtype
 ) -> list[PairSums] | None:
-    """The sums of runs, which have been called once; None if Triton cannot compile them."""
+    """The sums of runs, whose kernels work; None if Triton cannot compile them."""
     parts = [PairSums(run, n_items, n_components, dtype) for run in runs]
     for part, run in zip(parts, runs, strict=True):
+        if part.kernel in _works:  # as for each batch of a stochastic solve
+            continue
         try:
             part(torch.zeros((n_items, n_components), dtype=dtype, device=run.i.device))
         except OutOfMemory:
@@ -71,4 +76,5 @@ def _compiled(
         except Exception as error:  # a compiler or a driver is missing; Triton has no common class
             logger.warning("Triton cannot compile its kernels, so torch computes them: %s", error)
             return None
+        _works.add(part.kernel)
     return parts

@@ -19,10 +19,9 @@ HAS_TRITON = importlib.util.find_spec("triton") is not None
 needs_triton = pytest.mark.skipif(not HAS_TRITON, reason="needs the package triton")
 
 
-def run_script(name):
-    done = subprocess.run(
-        [sys.executable, HERE / name], capture_output=True, text=True, check=False, timeout=600
-    )
+def run_script(name, *options):
+    command = [sys.executable, HERE / name, *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("ok\n")
 
@@ -30,6 +29,11 @@ def run_script(name):
 @needs_triton
 def test_kernels_equal_the_compiled_loops_when_interpreted():
     run_script("triton_cases.py")
+
+
+@needs_triton
+def test_two_kernels_compile_for_a_gpu():
+    run_script("triton_compiled.py", "few")
 
 
 @needs_triton

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from skmde import losses, penalties
+from skmde.core.kernels import triton_backend
 from skmde.core.kernels.backend import CompiledBackend, TorchBackend
 from skmde.core.kernels.fused import lists
 from skmde.core.kernels.fused.pairs import PairSums, is_fused
@@ -133,6 +134,7 @@ def falls_back():
     """Torch computes the sums where Triton cannot compile; a lack of memory is another matter."""
     rng = np.random.default_rng(3)
     pairs, X = edges(rng, penalties.Log1p(), torch.float32), positions(rng, 2, torch.float32)
+    triton_backend._works.clear()
     expected = EdgeTerm(pairs, N, 2, backend=TorchBackend(X.device)).value_and_gradient(X)
     with mock.patch.object(PairSums, "__call__", side_effect=RuntimeError("no C compiler")):
         term = EdgeTerm(pairs, N, 2, backend=TritonBackend(X.device))

@@ -10,8 +10,6 @@ Triton's logarithm and exponential differ between GPUs in their last bits, and a
 
 from __future__ import annotations
 
-from typing import Any
-
 import triton
 import triton.language as tl
 
@@ -51,7 +49,7 @@ FUSED_LOSSES = frozenset(kind.value for kind in (SQUARED, WEIGHTED_SQUARED, ABSO
 
 
 @triton.jit
-def twice_atanh(s: Any, TERMS: tl.constexpr) -> Any:
+def twice_atanh(s, TERMS: tl.constexpr):
     """2 artanh(s) for abs(s) <= 1 / 3, by its series."""
     q = s * s
     total = tl.zeros_like(s)
@@ -61,13 +59,13 @@ def twice_atanh(s: Any, TERMS: tl.constexpr) -> Any:
 
 
 @triton.jit
-def log1p(z: Any, TERMS: tl.constexpr) -> Any:
+def log1p(z, TERMS: tl.constexpr):
     """log(1 + z) for z >= 0."""
     return tl.where(z < 0.5, twice_atanh(z / (2.0 + z), TERMS), tl.log(1.0 + z))
 
 
 @triton.jit
-def one_minus_exp(t: Any, TERMS: tl.constexpr) -> Any:
+def one_minus_exp(t, TERMS: tl.constexpr):
     """1 - exp(-t) for t >= 0, by the series of the exponential near 0."""
     near = tl.zeros_like(t)
     for k in tl.static_range(TERMS):
@@ -76,7 +74,7 @@ def one_minus_exp(t: Any, TERMS: tl.constexpr) -> Any:
 
 
 @triton.jit
-def power(x: Any, exponent: Any, QUARTERS: tl.constexpr) -> Any:
+def power(x, exponent, QUARTERS: tl.constexpr):
     """x^exponent for x >= 0; common exponents need no logarithm.
 
     QUARTERS is four times the exponent, or -1 for one that is no multiple of a quarter.
@@ -102,14 +100,14 @@ def power(x: Any, exponent: Any, QUARTERS: tl.constexpr) -> Any:
 
 @triton.jit
 def value_and_slope(
-    d: Any,
-    delta: Any,
-    a: Any,
+    d,
+    delta,
+    a,
     KIND: tl.constexpr,
     QUARTERS: tl.constexpr,
     TERMS: tl.constexpr,
     BIG: tl.constexpr,
-) -> Any:
+):
     """Value and slope at distances `d`, without the weights.
 
     Parameters

@@ -26,24 +26,24 @@ _QUARTERS = (2, 4, 6, 8, 10, 12)  # exponents that need no logarithm, times four
 
 
 @triton.jit
-def finite(x: Any, BIG: tl.constexpr) -> Any:
+def finite(x, BIG: tl.constexpr):
     """Clamp infinities to the largest finite numbers."""
     return tl.minimum(tl.maximum(x, -BIG), BIG)
 
 
 @triton.jit
 def _add_pairs(
-    X: Any,
-    parameters: Any,
-    others: Any,
-    weights: Any,
-    deviations: Any,
-    items: Any,
-    starts: Any,
-    stops: Any,
-    gradient: Any,
-    values: Any,
-    n_pieces: Any,
+    X,
+    parameters,
+    others,
+    weights,
+    deviations,
+    items,
+    starts,
+    stops,
+    gradient,
+    values,
+    n_pieces,
     M: tl.constexpr,
     COLUMNS: tl.constexpr,
     ROWS: tl.constexpr,
@@ -53,7 +53,7 @@ def _add_pairs(
     QUARTERS: tl.constexpr,
     TERMS: tl.constexpr,
     BIG: tl.constexpr,
-) -> None:
+):
     """Sums of the forces and of the distortions of ROWS pieces."""
     piece = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, COLUMNS)
@@ -120,6 +120,11 @@ class PairSums:
     n_items, n_components : int
     dtype : torch.dtype
         float32 or float64.
+
+    Attributes
+    ----------
+    kernel : tuple
+        What the compiled kernel depends on.
     """
 
     def __init__(self, run: Run, n_items: int, n_components: int, dtype: torch.dtype) -> None:
@@ -145,6 +150,7 @@ class PairSums:
             "TERMS": _TERMS[dtype],
             "BIG": info.max,
         }
+        self.kernel = run.i.device, *self._constants.values()
 
     def __call__(self, X: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The sum, a float64 scalar tensor, and the forces, shape (n, m)."""

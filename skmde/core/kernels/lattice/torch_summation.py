@@ -36,11 +36,13 @@ class TorchSummation(Summation):
         self._total = float(charges.abs().double().sum())
 
     def choice(self, X: torch.Tensor, low: np.ndarray, high: np.ndarray) -> Choice:
-        """The penalty's own lattice wherever it fits.
+        """The penalty's own lattice wherever it fits, in two dimensions.
 
         On a GPU, its transforms take less time than a copy of the positions to the host, which the
         choice among other layouts needs, and than the waits of their sums of close pairs.
         """
+        if X.shape[1] > 2:  # a lattice in space has many more nodes than items
+            return super().choice(X, low, high)
         layout, work = self.layouts.best(X, low, high, self.host, math.inf)
         is_plain = layout is not None and not layout.radius
         return layout, 0.0 if is_plain else work
