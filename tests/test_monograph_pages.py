@@ -7,7 +7,9 @@ monograph says what it should be.
 import re
 import subprocess
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -17,13 +19,26 @@ ROOT = Path(__file__).parents[1]
 SCRIPTS = ROOT / "examples" / "monograph"
 
 
+class FirstColumns:
+    """Stands in for t-SNE and UMAP, which take seconds and do not matter here."""
+
+    def __init__(self, **parameters):
+        pass
+
+    def fit_transform(self, X):
+        return np.array(X, dtype=float)[:, :2]
+
+
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """Run a script with other constants, without t-SNE; its names and what it printed."""
+    """Run a script with other constants; its names and what it printed."""
     plt = pytest.importorskip("matplotlib.pyplot")
     pytest.importorskip("networkx")
     monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
-    monkeypatch.setattr(TSNE, "fit_transform", lambda self, X: np.asarray(X)[:, :2].astype(float))
+    monkeypatch.setattr(TSNE, "fit_transform", FirstColumns.fit_transform)
+    umap = ModuleType("umap")
+    umap.__spec__, umap.UMAP = ModuleSpec("umap", None), FirstColumns
+    monkeypatch.setitem(sys.modules, "umap", umap)
     monkeypatch.delenv("SKMDE_DATA", raising=False)
     plt.switch_backend("Agg")
 
@@ -83,6 +98,7 @@ def test_made_up_rows_spoil_pca_and_not_the_robust_embedding(run):
     found = names["found"]
     assert found["skmde", "corrupted"] > found["skmde", "clean"] - 0.1 > 0.5
     assert found["PCA", "corrupted"] < found["PCA", "clean"] - 0.1
+    assert ("UMAP", "corrupted") in found
 
 
 def test_worst_pairs_of_cells_join_types_more_often_than_others(run):
