@@ -52,7 +52,7 @@ figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
 EmbeddingDisplay.from_estimator(estimator, clusters(found), labels="map", ax=axes[0])
 EmbeddingDisplay.from_estimator(estimator, digits, labels="map", ax=axes[1])
 axes[0].set_title("clusters of HDBSCAN")
-axes[1].set_title("digits")
+_ = axes[1].set_title("digits")
 
 # %%
 # How to read it
@@ -115,7 +115,7 @@ figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
 EmbeddingDisplay.from_estimator(map_of_nothing, clusters(on_map), labels="none", ax=axes[0])
 EmbeddingDisplay.from_estimator(map_of_blobs, names[group], labels="map", ax=axes[1])
 axes[0].set_title(f'one Gaussian: {on_map.max() + 1} "clusters"')
-axes[1].set_title("four groups on a line")
+_ = axes[1].set_title("four groups on a line")
 
 # %%
 # Three checks

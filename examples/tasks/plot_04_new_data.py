@@ -69,7 +69,7 @@ axes[1].scatter(*before.T, s=6, color="lightgrey", label="old")
 for kind, at in places.items():
     axes[1].scatter(*at.T, s=9, label=kind)
 axes[1].set(title="new rows", aspect="equal", xticks=[], yticks=[])
-axes[1].legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+_ = axes[1].legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 
 # %%
 # Find outliers
@@ -96,7 +96,7 @@ for kind, values in support.items():
 ax.set(
     xlabel="support (score_samples)", ylabel="density", title="Which rows the map has a place for"
 )
-ax.legend(frameon=False)
+_ = ax.legend(frameon=False)
 
 # %%
 # How to read it
@@ -141,7 +141,7 @@ by_transform = np.vstack([before, places["fours"]])
 EmbeddingDisplay.from_embedding(by_transform, labels, labels="map", ax=axes[0])
 EmbeddingDisplay.from_estimator(extended, labels, labels="map", ax=axes[1])
 axes[0].set_title("fours placed by transform")
-axes[1].set_title("fours added by extend")
+_ = axes[1].set_title("fours added by extend")
 
 # %%
 # What can go wrong

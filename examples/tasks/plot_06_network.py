@@ -147,17 +147,12 @@ for title, fitted in (("path lengths", all_paths), ("neighbours", neighbors)):
 # Which one
 # ---------
 #
-# =====================  ====================================================================
-# network                write
-# =====================  ====================================================================
-# up to some hundred     ``PreserveDistances(loss="kamada_kawai", metric="graph")``
-# nodes, a path, a
-# grid, a tree
-# large, with groups     ``PreserveNeighbors(metric="graph")``; a smaller
-#                        ``repulsive_weight`` makes groups tighter
-# links that count       ``PreserveNeighbors(metric="affinity")``, or the spectral layout
-# differently
-# =====================  ====================================================================
+# - **Up to some hundred nodes**, a path, a grid or a tree:
+#   ``PreserveDistances(loss="kamada_kawai", metric="graph")``.
+# - **Many nodes in groups**: ``PreserveNeighbors(metric="graph")``. A smaller
+#   ``repulsive_weight`` makes the groups tighter.
+# - **Links of different weight**: ``PreserveNeighbors(metric="affinity")`` on the matrix of
+#   weights, or the spectral layout.
 #
 # What can go wrong
 # -----------------
