@@ -96,6 +96,10 @@ print(new[0], "->", model.get_topic_info(found[0])["Name"].item())
 # Topics are found in five dimensions. For the picture, embed the vectors in two. BERTopic's own
 # ``model.visualize_documents(documents, reduced_embeddings=coordinates)`` draws the same
 # coordinates.
+#
+# A tight island is a set of descriptions that are nearly the same: the ring at the top left holds
+# the spheroidal wave functions, and the dot at the bottom right the morphology of images. The
+# distance of an island from the rest says nothing.
 
 coordinates = PreserveNeighbors(metric="cosine", random_state=0).fit_transform(vectors)
 names = {topic: ", ".join(word for word, _ in model.get_topic(topic)[:2]) for topic in set(topics)}
