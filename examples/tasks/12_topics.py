@@ -91,6 +91,23 @@ found, _ = model.transform(new, embed.transform(new).astype(np.float32))
 print(new[0], "->", model.get_topic_info(found[0])["Name"].item())
 
 # %%
+# With BERTopic 0.17 the script finds 16 topics in 1034 documents. In short, it prints
+#
+# .. code-block:: text
+#
+#     1034 documents of 6 modules
+#      Topic  Count                                     Name
+#         -1    195       -1_root_kappa_elliptic_correlation
+#          0    210         0_filter_window_frequency_signal
+#          1    103                1_matrix_batch_core_lwork
+#          2     70            2_dlmf_struve_integrals_huber
+#          3     47  3_statistic_null_hypothesis_alternative
+#     agreement of topics and modules: 0.49
+#     The Fourier transform of a filter and its frequency response. -> 0_filter_...
+#
+# A module has several topics, which is why the agreement is not higher.
+
+# %%
 # The picture
 # -----------
 # Topics are found in five dimensions. For the picture, embed the vectors in two. BERTopic's own
