@@ -105,7 +105,8 @@ print(new[0], "->", model.get_topic_info(found[0])["Name"].item())
 #     agreement of topics and modules: 0.49
 #     The Fourier transform of a filter and its frequency response. -> 0_filter_...
 #
-# A module has several topics, which is why the agreement is not higher.
+# A module has several topics, and about a fifth of the documents have none, so the agreement is
+# not higher.
 
 # %%
 # The picture
