@@ -80,6 +80,20 @@ for key in ("X_umap", "X_mde", "X_mde_neighbors"):
     print(f"{key:16} recall {recall[key]:.2f}, accuracy of cell types {accuracy[key]:.2f}")
 
 # %%
+# With scanpy 1.11 the script prints
+#
+# .. code-block:: text
+#
+#     700 cells, 50 components
+#     97 of 100 new cells are like cells of the map
+#     X_umap           recall 0.39, accuracy of cell types 0.81
+#     X_mde            recall 0.49, accuracy of cell types 0.81
+#     X_mde_neighbors  recall 0.45, accuracy of cell types 0.81
+#
+# So the maps of skmde keep more neighbours than the UMAP that comes with the data, and tell the
+# cell types equally well.
+
+# %%
 # The picture
 # -----------
 

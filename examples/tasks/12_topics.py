@@ -91,11 +91,33 @@ found, _ = model.transform(new, embed.transform(new).astype(np.float32))
 print(new[0], "->", model.get_topic_info(found[0])["Name"].item())
 
 # %%
+# With BERTopic 0.17 the script finds 16 topics in 1034 documents. In short, it prints
+#
+# .. code-block:: text
+#
+#     1034 documents of 6 modules
+#      Topic  Count                                     Name
+#         -1    195       -1_root_kappa_elliptic_correlation
+#          0    210         0_filter_window_frequency_signal
+#          1    103                1_matrix_batch_core_lwork
+#          2     70            2_dlmf_struve_integrals_huber
+#          3     47  3_statistic_null_hypothesis_alternative
+#     agreement of topics and modules: 0.49
+#     The Fourier transform of a filter and its frequency response. -> 0_filter_...
+#
+# A module has several topics, and about a fifth of the documents have none, so the agreement is
+# not higher.
+
+# %%
 # The picture
 # -----------
 # Topics are found in five dimensions. For the picture, embed the vectors in two. BERTopic's own
 # ``model.visualize_documents(documents, reduced_embeddings=coordinates)`` draws the same
 # coordinates.
+#
+# A tight island is a set of descriptions that are nearly the same: the ring at the top left holds
+# the spheroidal wave functions, and the dot at the bottom right the morphology of images. The
+# distance of an island from the rest says nothing.
 
 coordinates = PreserveNeighbors(metric="cosine", random_state=0).fit_transform(vectors)
 names = {topic: ", ".join(word for word, _ in model.get_topic(topic)[:2]) for topic in set(topics)}

@@ -147,8 +147,8 @@ for gap in (20, 200):
 # --------
 # :class:`~skmde.PreserveDistances` keeps all distances, so three rows that are far off make the
 # rest a dot. Find them by the distance to their 15th neighbour.
-# (:class:`~skmde.PreserveNeighbors` keeps such rows at the rim, and the display leaves far points
-# outside the view by default.)
+# (:class:`~skmde.PreserveNeighbors` keeps such rows within the map, since only neighbours attract;
+# their places there mean nothing.)
 
 spoiled = X[:200].copy()
 spoiled[:3] += 300 * np.array([[1], [2], [3]])
