@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from skmde._linalg.csgraph import with_short_indices
 from skmde._utils.rows import as_csr
 from skmde._utils.validation import as_host_array
 
@@ -41,8 +42,9 @@ def connected_components(graph):
     (2, [0, 1, 0])
     """
     graph = checked_graph(graph)
-    stored = sp.csr_array(
-        (np.ones(len(graph.indices), np.int8), graph.indices, graph.indptr), shape=graph.shape
+    ones = np.ones(len(graph.indices), np.int8)
+    stored = with_short_indices(
+        sp.csr_array((ones, graph.indices, graph.indptr), shape=graph.shape)
     )
     n = graph.shape[0]
     # Most graphs are connected, and one search shows that in a fifth of the time of labelling.

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import dijkstra
 
+from skmde._linalg.csgraph import with_short_indices
 from skmde._linalg.frame import Frame
 from skmde._linalg.principal import principal_scores
 from skmde._utils.random import private_generator
@@ -248,7 +249,7 @@ def isomap_start(lengths, n_components, n_threads):
 
 def _farthest_landmarks(lengths):
     """Landmarks, and their path lengths to all items of a connected graph."""
-    n = lengths.shape[0]
+    n, lengths = lengths.shape[0], with_short_indices(lengths)
     # An end of the graph: the item farthest from the one with the longest edges.
     first = np.argmax(lengths.sum(axis=1) / np.diff(lengths.indptr))
     landmark = np.argmax(dijkstra(lengths, indices=first))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse.csgraph import dijkstra
 
+from skmde._linalg.csgraph import with_short_indices
 from skmde._utils.threads import count_threads, run_pieces
 from skmde.preprocessing.graphs.adjacency import is_unweighted
 from skmde.preprocessing.graphs.breadth_first import Searcher
@@ -30,7 +31,7 @@ def path_lengths(adjacency, sources, n_jobs=None):
         In the units of the edges; infinity where there is no path.
     """
     if not is_unweighted(adjacency):
-        return dijkstra(adjacency, directed=True, indices=sources)
+        return dijkstra(with_short_indices(adjacency), directed=True, indices=sources)
     n = adjacency.shape[0]
     searcher = Searcher(adjacency, adjacency.data[0])
     asked = np.zeros(n, np.int64)

@@ -26,6 +26,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy.sparse.csgraph import dijkstra
 
+from skmde._linalg.csgraph import with_short_indices
 from skmde._utils.random import distinct_integers, private_generator
 from skmde._utils.ranks.together import current_ranks
 from skmde._utils.threads import count_threads, run_pieces
@@ -324,14 +325,15 @@ class _Dijkstra:
 def _look_up(caller, adjacency, sources, counts, targets):
     """Path lengths from each source to its targets, ``counts[k]`` of them for source k."""
     end_with(caller)
-    table = dijkstra(adjacency, directed=True, indices=sources)
+    table = dijkstra(with_short_indices(adjacency), directed=True, indices=sources)
     return table[np.repeat(np.arange(len(sources)), counts), targets]
 
 
 def _select(caller, adjacency, sources, limit, keys, threshold):
     """Counts, targets ``j > i`` and lengths of the pairs whose priority meets the threshold."""
     end_with(caller)
-    table = dijkstra(adjacency, directed=True, indices=sources, limit=limit)
+    graph = with_short_indices(adjacency)
+    table = dijkstra(graph, directed=True, indices=sources, limit=limit)
     rows, targets = np.nonzero(np.isfinite(table) & (np.arange(len(table[0])) > sources[:, None]))
     targets = targets.astype(np.int32)
     if threshold is not None and threshold != KEEP_ALL:
