@@ -199,15 +199,19 @@ def network() -> str:
     )
 
 
-def quadratic_table() -> str:
-    rows = []
-    for row in results("quadratic_table")["rows"]:
-        cells = [row["n"], row["m"]]
-        for program in ("skmde", "skmde-lbfgs", "pymde"):
-            cells += [row[program]["seconds"], f"{max(row[program]['gap_percent'], 0):.3f}"]
-        rows.append([cell if isinstance(cell, str) else number(cell) for cell in cells])
-    header = ["n", "m", "QuadraticMDE, s", "gap %", "L-BFGS, s", "gap %", "PyMDE, s", "gap %"]
-    return table(header, rows)
+def quadratic_table(name: str, *programs: str) -> Callable[[], str]:
+    def write() -> str:
+        rows = []
+        for row in results(name)["rows"]:
+            cells = [row["n"], row["m"]]
+            for program in programs:
+                cells += [row[program]["seconds"], f"{max(row[program]['gap_percent'], 0):.3f}"]
+            rows.append([cell if isinstance(cell, str) else number(cell) for cell in cells])
+        names = {"skmde": "QuadraticMDE", "skmde-lbfgs": "L-BFGS", "pymde": "PyMDE"}
+        header = [x for program in programs for x in (f"{names[program]}, s", "gap %")]
+        return table(["n", "m", *header], rows)
+
+    return write
 
 
 def spectral() -> str:
@@ -249,14 +253,17 @@ def monograph_images() -> str:
     )
 
 
-def constraints() -> str:
-    return table(
-        ["constraint", "iterations", "seconds of an iteration"],
-        [
-            (name, run["iterations"], run["seconds_per_iteration"])
-            for name, run in results("monograph_constraints")["results"].items()
-        ],
-    )
+def constraints(name: str) -> Callable[[], str]:
+    def write() -> str:
+        return table(
+            ["constraint", "iterations", "seconds", "seconds of an iteration"],
+            [
+                (kind, run["iterations"], run["seconds"], run["seconds_per_iteration"])
+                for kind, run in results(name)["results"].items()
+            ],
+        )
+
+    return write
 
 
 def counties() -> str:
@@ -344,6 +351,29 @@ def stochastic() -> str:
     ]
     cells = [(name, number(round(seconds)), number(round(peak))) for name, seconds, peak in rows]
     return table(["problem", "seconds", "MB"], cells)
+
+
+def mixture() -> str:
+    rows = []
+    for run in results("mixture")["runs"]:
+        facts = (f"{run['recall15']:.3f}", f"{run['accuracy']:.3f}")
+        sizes = run["n"], run["wall"], round(run["peak_memory_mb"])
+        rows.append((NAMES[run["program"]], *sizes, *facts))
+    return table(["program", "rows", "seconds", "MB", "recall", "clusters told"], rows)
+
+
+def growth() -> str:
+    rows = [
+        (
+            row["n_items"],
+            row["n_pairs"],
+            row["n_components"],
+            1e3 * row["seconds_per_iteration"],
+            1e3 * row["fitted"],
+        )
+        for row in results("growth")["rows"]
+    ]
+    return table(["items", "pairs", "m", "ms of an iteration", "fitted"], rows)
 
 
 def ranks() -> str:

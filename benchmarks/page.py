@@ -238,6 +238,12 @@ SECTIONS: dict[str, list[Part]] = {
             tables.seconds_of("mnist_no_faiss"),
         ),
         ("neighbors", "The neighbour search alone, with faiss.", tables.searching),
+        (
+            "mixture",
+            "Rows of 50 features in 200 Gaussian clusters, from the start of a process to its end. "
+            "The peers embed a fifth of the rows.",
+            tables.mixture,
+        ),
     ],
     "Distances": [
         ("distances", "Digits, 1797 of 64 pixels, all pairs.", tables.keeping("digits")),
@@ -254,7 +260,7 @@ SECTIONS: dict[str, list[Part]] = {
             "quadratic_table",
             "Table 7.1 of the monograph: 40 iterations on random graphs with 10 pairs an item, and "
             "how far the result is above the optimum.",
-            tables.quadratic_table,
+            tables.quadratic_table("quadratic_table", "skmde", "skmde-lbfgs", "pymde"),
         ),
         (
             "quadratic",
@@ -288,7 +294,7 @@ SECTIONS: dict[str, list[Part]] = {
             "monograph_constraints",
             "Section 7.2: three constraints, 100,000 items and a million pairs, to a residual norm "
             "of 1e-5. The machine was busy; compare the rows with each other only.",
-            tables.constraints,
+            tables.constraints("monograph_constraints"),
         ),
         (
             "monograph_counties",
@@ -309,6 +315,24 @@ SECTIONS: dict[str, list[Part]] = {
     ],
     "Large problems": [
         ("stochastic", "The stochastic solver, on a busy machine.", tables.stochastic),
+        (
+            "quadratic_million",
+            "A quadratic problem of a million items and ten million pairs, 40 iterations.",
+            tables.quadratic_table("quadratic_million", "skmde", "pymde"),
+        ),
+        (
+            "constraints_million",
+            "Section 7.2 with a million items and ten million pairs: attraction by log1p, and "
+            "repulsion by log, to a residual norm of 1e-5. Seconds include the way from pairs to a "
+            "problem.",
+            tables.constraints("constraints_million"),
+        ),
+        (
+            "growth",
+            "Milliseconds of an iteration of L-BFGS, and a fit by a p m + b n m + c for p pairs of "
+            "n items in m dimensions.",
+            tables.growth,
+        ),
         (
             "ranks",
             "Two ranks of one thread beside one process of two threads, on one machine: ratio of "
