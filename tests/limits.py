@@ -58,6 +58,7 @@ WAYS = {
     "core.kernels.lattice.plan.ENOUGH": 1,
     "core.kernels.lattice.plan.ENOUGH_PER_ITEM": 1,
     "core.kernels.lattice.plan.PAIRS_PER_NODE": 0,
+    "core.objectives.edges._TILE": 4,
     "core.objectives.repulsion._EXACT": 3,
     "core.objectives.repulsion._EXACT_IF_SLOW": 3,
     "core.placement.by_distances._FEW": 2,

@@ -7,7 +7,8 @@ units of the embedding.
 Edges are stored as two contiguous int32 arrays. The arrays are cut into *segments* with one
 distortion function each: first the pairs that attract, then the pairs that repel. Kernels therefore
 need no mask over the edges. Inside a segment, edges are sorted by their first item, which makes
-better use of memory caches. `EdgeList.order` maps stored edges to the caller's order.
+better use of memory caches. Of more items than a cache holds, the edges between two tiles of items
+come one after another. `EdgeList.order` maps stored edges to the caller's order.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from skmde.functions.base import Loss, Penalty
 from skmde.functions.registry import resolve_loss, resolve_penalty
 
 _STRETCH = 1 << 20  # number of edges per block, when the order is checked
+_TILE = 1 << 17  # items; the coordinates and forces of two tiles in the plane fit into 4 MB
 
 Distortion = str | Penalty | Loss | Callable[..., torch.Tensor]
 
@@ -183,7 +185,7 @@ class EdgeList:
         # A callable may hold one parameter for each edge, in the caller's order: keep that order.
         adapters = (CallablePenalty, CallableLoss)
         if isinstance(attract, adapters) or isinstance(repel, adapters):
-            order = _sorting_order(side, np.zeros_like(side), np.zeros_like(side))
+            order = _sorting_order(side, np.zeros_like(low), np.zeros_like(low))
         else:
             order = _sorting_order(side, low, high)
         if order is not None:
@@ -347,15 +349,20 @@ def resolve_functions(
 
 
 def _sorting_order(side: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
-    """Permutation that sorts edges by (side, low, high); None if they are already sorted."""
-    n, p = int(high.max()) + 1, len(low)
+    """Permutation that sorts edges by (side, low, high); None if they are already sorted.
+
+    The edges of many items are sorted by the tiles of both their items first.
+    """
+    n_tiles, p = int(high.max()) // _TILE + 1, len(low)
 
     def key(part: slice) -> np.ndarray:
         out = side[part].astype(np.int64)
-        out *= n
-        out += low[part]
-        out *= n
-        out += high[part]
+        for items in (low[part], high[part]):
+            out *= n_tiles
+            out += items // _TILE
+        for items in (low[part], high[part]):
+            out *= _TILE
+            out += items % _TILE
         return out
 
     # block by block, because the keys of all edges need more memory than the edges

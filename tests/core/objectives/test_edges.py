@@ -5,6 +5,8 @@ import pytest
 import torch
 from hypothesis import given, strategies as st
 
+from skmde.core.objectives import edges as edges_module
+from skmde.core.objectives.edge_term import EdgeTerm
 from skmde.core.objectives.edges import EdgeList, as_edges
 from skmde.penalties import Log, Log1p, Quadratic
 
@@ -243,3 +245,30 @@ def test_joined_lists_keep_their_functions_and_the_order_of_the_caller():
     assert pairs.tolist() == [[1, 2], [0, 1], [2, 3], [0, 3], [0, 2]]
     ordered = EdgeList.build([[0, 1]], 4, Log1p())
     assert ordered.joined(ordered).order is None
+
+
+def test_edges_of_many_items_come_tile_by_tile(monkeypatch):
+    rng = np.random.default_rng(0)
+    n = 100
+    pairs = np.array([pair for pair in rng.integers(0, n, (500, 2)) if pair[0] != pair[1]])
+    weights = rng.choice([-1.0, 1.0], len(pairs))
+    functions = ("log1p", "log")
+    plain = EdgeList.build(pairs, n, functions, weights=weights, dtype=torch.float64)
+    monkeypatch.setattr(edges_module, "_TILE", 16)
+    tiled = EdgeList.build(pairs, n, functions, weights=weights, dtype=torch.float64)
+    keys = [
+        (float(w) < 0, int(i) // 16, int(j) // 16, int(i), int(j))
+        for i, j, w in zip(tiled.i, tiled.j, tiled.weights, strict=True)
+    ]
+    assert keys == sorted(keys)
+    X = torch.from_numpy(rng.standard_normal((n, 2)))
+    values, gradients = zip(
+        *(
+            EdgeTerm(each, n, 2, dtype=torch.float64).value_and_gradient(X)
+            for each in (plain, tiled)
+        ),
+        strict=True,
+    )
+    assert float(values[0]) == pytest.approx(float(values[1]), rel=1e-12)
+    torch.testing.assert_close(*gradients, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(np.sort(pairs[tiled.order], axis=1)[:, 0], tiled.i)
