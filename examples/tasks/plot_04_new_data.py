@@ -69,7 +69,8 @@ axes[1].scatter(*before.T, s=6, color="lightgrey", label="old")
 for kind, at in places.items():
     axes[1].scatter(*at.T, s=9, label=kind)
 axes[1].set(title="new rows", aspect="equal", xticks=[], yticks=[])
-_ = axes[1].legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+axes[1].set(xlim=axes[0].get_xlim(), ylim=axes[0].get_ylim())
+_ = axes[1].legend(loc="upper left")
 
 # %%
 # Find outliers
