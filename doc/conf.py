@@ -13,7 +13,7 @@ from pathlib import Path
 import skmde
 from skmde import losses, penalties
 
-sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order and pictures
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order and function_pictures
 
 project = "skmde"
 author = "skmde developers"

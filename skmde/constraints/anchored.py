@@ -40,7 +40,7 @@ class Anchored(CachingConstraint):
 
     References
     ----------
-    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.4.2 (anchored constraint).
+    Agrawal, Ali and Boyd, *Minimum-Distortion Embedding*, section 2.4.2 (anchored embeddings).
 
     Examples
     --------

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import time
 
-from skmde._utils.device import cpu_by_default, memory_errors
+from skmde._utils.device import cpu_by_default
 from skmde._utils.sklearn_compat import callbacks_of_running_fit, end_fit_task
 from skmde.core.checkpoints.checkpoint import Checkpoint
 from skmde.core.checkpoints.fingerprint import described, of_data
@@ -42,12 +42,11 @@ class AtomicFitMixin:
         try:
             with (
                 cpu_by_default(),
-                memory_errors(fitted._needed_on_device),
+                fitted._told_of_memory(),
                 _with_checkpoint(fitted, checkpoint),
             ):
                 yield fitted
                 end_fit_task(fitted)
-            fitted.__dict__.pop("_plan_of_fit", None)
         except BaseException:
             self.__dict__.update(callbacks_of_running_fit(fitted))
             raise

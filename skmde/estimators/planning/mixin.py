@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
+from skmde._utils.device import memory_errors
 from skmde._utils.memory import as_bytes, as_text, available_memory
 from skmde._utils.sklearn_compat import check_parameters
 from skmde.estimators.base.typing import Data
@@ -13,6 +17,8 @@ from skmde.estimators.planning.sizes import Size
 
 logger = logging.getLogger("skmde")
 
+_plan_of_fit: ContextVar[MemoryPlan | None] = ContextVar("plan of the fit that runs", default=None)
+
 
 class PlanningMixin:
     """Plans of memory; not for direct use.
@@ -20,8 +26,6 @@ class PlanningMixin:
     Subclasses have ``_stages(size)``, the stages of a fit, and may have ``_advice(size)``: what
     lowers the need, as the end of a sentence.
     """
-
-    _plan_of_fit: MemoryPlan | None = None  # only during a fit
 
     def plan(self, X: Data | tuple[int, int]) -> MemoryPlan:
         """Plan a fit: what it does, and how much memory each stage needs.
@@ -57,20 +61,21 @@ class PlanningMixin:
 
     def _check_memory(self, X: Any) -> None:
         """Plan a fit of checked input, log the plan, and raise ValueError if there is no room."""
-        self._plan_of_fit = plan = self._planned(Size.of(X))
+        plan = self._planned(Size.of(X))
+        _plan_of_fit.set(plan)
         for planned in plan.stages:
             logger.info("plan: %s, %s: %s", planned.name, as_text(planned.n_bytes), planned.what)
         plan.check()
 
-    def _needed_on_device(self) -> str:
-        """What a fit needs, and what lowers the need, as sentences for an error."""
-        plan = self._plan_of_fit
-        if plan is None:
-            return "Use fewer samples."
-        return (
-            f"Host and GPU together need about {as_text(plan.n_bytes)} for this fit. To lower the "
-            f"need, {plan.advice}."
-        )
+    @contextmanager
+    def _told_of_memory(self) -> Iterator[None]:
+        """Tell of the plan if the device of a fit has no memory left."""
+        before = _plan_of_fit.set(None)
+        try:
+            with memory_errors(_needed):
+                yield
+        finally:
+            _plan_of_fit.reset(before)
 
     def _stages(self, size: Size) -> Any:
         raise NotImplementedError
@@ -80,3 +85,14 @@ class PlanningMixin:
             "use fewer neighbours, rows of float32 or of fewer features (PCA), or fit a sample of "
             "the rows and call `transform` for the rest"
         )
+
+
+def _needed() -> str:
+    """What the fit that runs needs, and what lowers the need, as sentences for an error."""
+    plan = _plan_of_fit.get()
+    if plan is None:
+        return "Use fewer samples."
+    return (
+        f"Host and GPU together need about {as_text(plan.n_bytes)} for this fit. To lower the "
+        f"need, {plan.advice}."
+    )
