@@ -373,7 +373,10 @@ def growth() -> str:
         )
         for row in results("growth")["rows"]
     ]
-    return table(["items", "pairs", "m", "ms of an iteration", "fitted"], rows)
+    fits = results("growth")["fits"]
+    shares = [(name, f"{fit['r2']:.3f}") for name, fit in fits.items()]
+    times = table(["items", "pairs", "m", "ms of an iteration", "fitted"], rows)
+    return f"{times}\n\n{table(['fit', 'R2'], shares)}"
 
 
 def ranks() -> str:

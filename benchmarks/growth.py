@@ -8,8 +8,9 @@ L-BFGS, in this process; the median counts. The time is fitted by
 
     seconds = a p m + b n m + c
 
-with the same relative error for all sizes, and no negative coefficient. The shares of the variance
-that the fit explains are those of the seconds and of their logarithms.
+by least squares without negative coefficients, over all problems and over those of each number of
+dimensions. R2 is the share of the variance of the seconds that the fit explains. Large problems
+decide it; the small ones are limited by what does not depend on p and n.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def seconds_of(case: tuple[int, int, int], args: Any) -> float:
 
 
 def fitted(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Coefficients of the fit, and the shares that it explains."""
+    """Coefficients of the fit, which is added to the rows, and the share that it explains."""
     from scipy.optimize import nnls
 
     n, p, m, seconds = (
@@ -70,20 +71,16 @@ def fitted(rows: list[dict[str, Any]]) -> dict[str, float]:
         for name in ("n_items", "n_pairs", "n_components", "seconds_per_iteration")
     )
     columns = np.stack([p * m, n * m, np.ones_like(p)], axis=1)
-    (a, b, c), _ = nnls(columns / seconds[:, None], np.ones_like(seconds))
+    (a, b, c), _ = nnls(columns, seconds)
     found = columns @ [a, b, c]
     for row, value in zip(rows, found, strict=True):
         row["fitted"] = float(value)
-
-    def explained(x: np.ndarray, y: np.ndarray) -> float:
-        return float(1 - ((x - y) ** 2).sum() / ((x - x.mean()) ** 2).sum())
-
+    unexplained = ((seconds - found) ** 2).sum() / ((seconds - seconds.mean()) ** 2).sum()
     return {
         "ns_per_pair_and_dimension": 1e9 * a,
         "ns_per_item_and_dimension": 1e9 * b,
         "ms_constant": 1e3 * c,
-        "r2_seconds": explained(seconds, found),
-        "r2_log_seconds": explained(np.log(seconds), np.log(found)),
+        "r2": float(1 - unexplained),
     }
 
 
@@ -96,10 +93,13 @@ def main() -> None:
         row = {"n_items": n, "n_pairs": p, "n_components": m}
         row["seconds_per_iteration"] = seconds_of((n, p, m), args)
         rows.append(row)
-    fit = fitted(rows)
+    fits = {
+        f"m = {m}": fitted([row for row in rows if row["n_components"] == m]) for m in DIMENSIONS
+    }
+    fits["all"] = fitted(rows)
     common.show([list(row.values()) for row in rows], ["items", "pairs", "m", "s", "fitted"])
-    common.show([list(fit.values())], list(fit))
-    common.save(args.output, {"threads": args.threads, "rows": rows, "fit": fit})
+    common.show([[name, *fit.values()] for name, fit in fits.items()], ["", *fits["all"]])
+    common.save(args.output, {"threads": args.threads, "rows": rows, "fits": fits})
 
 
 if __name__ == "__main__":
