@@ -374,9 +374,9 @@ def growth() -> str:
         for row in results("growth")["rows"]
     ]
     fits = results("growth")["fits"]
-    shares = [(name, f"{fit['r2']:.3f}") for name, fit in fits.items()]
+    shares = ", ".join(f"{fit['r2']:.3f} ({name})" for name, fit in fits.items())
     times = table(["items", "pairs", "m", "ms of an iteration", "fitted"], rows)
-    return f"{times}\n\n{table(['fit', 'R2'], shares)}"
+    return f"{times}\n\nR2 of the fits: {shares}."
 
 
 def ranks() -> str:
