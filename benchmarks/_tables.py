@@ -239,6 +239,11 @@ def anchored(part: str, facts: dict[str, str]) -> Callable[[], str]:
 
 
 def monograph_images() -> str:
+    return told_by_neighbors(results("monograph_images")["problems"])
+
+
+def told_by_neighbors(problems: dict[str, Any]) -> str:
+    """Solved problems, and how well 10 neighbours tell the classes of their items."""
     return table(
         ["problem", "iterations", "average distortion", "accuracy"],
         [
@@ -248,7 +253,7 @@ def monograph_images() -> str:
                 f"{run['average_distortion']:.4f}",
                 f"{run['accuracy_of_10_neighbours']:.3f}",
             )
-            for name, run in results("monograph_images")["problems"].items()
+            for name, run in problems.items()
         ],
     )
 
@@ -275,18 +280,7 @@ def counties() -> str:
 
 
 def cells() -> str:
-    return table(
-        ["problem", "iterations", "average distortion", "accuracy"],
-        [
-            (
-                name,
-                run["iterations"],
-                f"{run['average_distortion']:.4f}",
-                f"{run['accuracy_of_10_neighbours']:.3f}",
-            )
-            for name, run in results("monograph_cells")["results"]["problems"].items()
-        ],
-    )
+    return told_by_neighbors(results("monograph_cells")["results"]["problems"])
 
 
 def digits() -> str:

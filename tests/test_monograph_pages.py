@@ -13,6 +13,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from scripts import run_script, without_a_screen
 from sklearn.manifold import TSNE
 
 ROOT = Path(__file__).parents[1]
@@ -32,27 +33,19 @@ class FirstColumns:
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Run a script with other constants; its names and what it printed."""
-    plt = pytest.importorskip("matplotlib.pyplot")
     pytest.importorskip("networkx")
-    monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
     monkeypatch.setattr(TSNE, "fit_transform", FirstColumns.fit_transform)
     umap = ModuleType("umap")
     umap.__spec__, umap.UMAP = ModuleSpec("umap", None), FirstColumns
     monkeypatch.setitem(sys.modules, "umap", umap)
     monkeypatch.delenv("SKMDE_DATA", raising=False)
-    plt.switch_backend("Agg")
 
     def run(name, **constants):
-        text = (SCRIPTS / name).read_text(encoding="utf-8")
-        for constant, value in constants.items():
-            text, found = re.subn(rf"(?m)^{constant} = .*$", f"{constant} = {value}", text)
-            assert found == 1
-        names = {"__name__": "__main__"}
-        exec(compile(text, name, "exec"), names)
+        names = run_script(SCRIPTS / name, **constants)
         return names, capsys.readouterr().out
 
-    yield run
-    plt.close("all")
+    with without_a_screen():
+        yield run
 
 
 def test_a_cubic_penalty_leaves_no_pair_as_far_apart_as_a_quadratic_one(run):

@@ -1,27 +1,24 @@
 """The pages of tasks 1 to 7 run, and what their texts say of the results is so."""
 
-import runpy
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pytest
+from scripts import run_script, without_a_screen
 
 TASKS = Path(__file__).parents[1] / "examples" / "tasks"
 
 
 @pytest.fixture
-def run(monkeypatch):
+def run():
     """The names that a page has defined, by the start of its file name; figures are closed."""
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
 
     def run_page(start):
         (page,) = TASKS.glob(f"plot_{start}_*.py")
-        return runpy.run_path(str(page))
+        return run_script(page)
 
-    yield run_page
-    plt.close("all")
+    with without_a_screen():
+        yield run_page
 
 
 def test_table_keeps_kinds_apart_only_if_it_is_scaled(run):

@@ -1,32 +1,22 @@
 """The second half of the task pages, on fewer samples: they run, and what their text says holds."""
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import run_script, without_a_screen
 
 TASKS = Path(__file__).parents[1] / "examples" / "tasks"
 
 
 @pytest.fixture(autouse=True)
-def no_screen(monkeypatch):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    pyplot.switch_backend("Agg")
-    monkeypatch.setattr(pyplot, "show", lambda: None)
-    yield
-    pyplot.close("all")
+def no_screen():
+    with without_a_screen():
+        yield
 
 
 def run(page, **smaller):
-    """Names that the script defines, with other numbers in the lines that begin with a name."""
-    source = (TASKS / f"{page}.py").read_text(encoding="utf-8")
-    for name, value in smaller.items():
-        source, n_lines = re.subn(rf"^{name} = .*$", f"{name} = {value}", source, flags=re.M)
-        assert n_lines == 1, f"{page}.py has {n_lines} lines that set {name}"
-    names = {"__name__": "__main__"}
-    exec(compile(source, f"{page}.py", "exec"), names)
-    return names
+    return run_script(TASKS / f"{page}.py", **smaller)
 
 
 def test_few_labels_are_better_than_none_and_shuffled_ones_draw_a_picture():

@@ -64,13 +64,13 @@ def principal_scores(X, n_components, rng, device=None):
     if on_device:
         step = max(1, _DEVICE_ENTRIES // X.shape[1])
     for start in range(0, X.shape[0], step):
+        rows = X[start : start + step]
         if on_device:
-            block = _scaled_there(X[start : start + step], scaling, device)
-            found = _times(block, mean, directions).cpu().numpy()
-            scores[start : start + step, : found.shape[1]] = found
-            continue
-        block = scaling.apply(X[start : start + step], np.float64)
-        scores[start : start + step, : directions.shape[1]] = _times(block, mean, directions)
+            block = _scaled_there(rows, scaling, device)
+        else:
+            block = scaling.apply(rows, np.float64)
+        found = _host(_times(block, mean, directions))
+        scores[start : start + step, : found.shape[1]] = found
     return fix_signs(scores)
 
 

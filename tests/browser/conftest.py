@@ -1,9 +1,7 @@
 """A browser, and a function that opens pages in it and records what they should not do."""
 
-import os
-import shutil
-
 import pytest
+from chromium import NOT_FOUND, chromium, watch
 from playwright.sync_api import sync_playwright
 
 WAIT = 60_000  # milliseconds; software rendering on a busy machine is slow
@@ -17,11 +15,9 @@ ARGUMENTS = [
 
 @pytest.fixture(scope="session")
 def browser():
-    path = os.environ.get("CHROMIUM") or next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-    )
+    path = chromium()
     if path is None:
-        pytest.fail("Chromium was not found. Install it, or name it: CHROMIUM=/path/to/chromium.")
+        pytest.fail(NOT_FOUND)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser
@@ -33,23 +29,6 @@ def open_page(browser, tmp_path):
     """Opens what `explore` returns; at the end, no error and no request may have happened."""
     contexts, faults = [], []
 
-    def watch(page):
-        page.on("pageerror", lambda error: faults.append(f"error: {error}"))
-        page.on(
-            "dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss())
-        )
-        page.on(
-            "console",
-            lambda message: message.type == "error" and faults.append(f"console: {message.text}"),
-        )
-        page.on(
-            "request",
-            lambda request: (
-                request.url.startswith(("data:", "blob:", f"file://{tmp_path}"))
-                or faults.append(f"request: {request.url}")
-            ),
-        )
-
     def open_(explorer, before="", **options):
         file = tmp_path / f"page{len(contexts)}.html"
         explorer.save(file)
@@ -60,7 +39,10 @@ def open_page(browser, tmp_path):
         page = context.new_page()
         page.set_default_timeout(WAIT)
         page.add_init_script(before)
-        watch(page)
+        watch(page, faults, allowed=("data:", "blob:", f"file://{tmp_path}"))
+        page.on(
+            "dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss())
+        )
         page.goto(f"file://{file}")
         page.wait_for_selector("body[data-ready]")
         return page

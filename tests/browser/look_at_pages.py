@@ -8,11 +8,10 @@ Pictures of all pages are written; they are to be looked at.
 """
 
 import argparse
-import os
-import shutil
 import sys
 from pathlib import Path
 
+from chromium import NOT_FOUND, chromium, watch
 from playwright.sync_api import Error, sync_playwright
 
 WIDTHS = {1280: 900, 390: 844}  # pixels, and the height of the same screen
@@ -53,31 +52,6 @@ SHOW_ALL = """async () => {
 }"""
 
 
-def chromium():
-    """The path of the browser."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        sys.exit("Chromium was not found. Install it, or name it: CHROMIUM=/path/to/chromium.")
-    return path
-
-
-def watch(page, faults):
-    """Collect what a page should not do into a list."""
-    page.on("pageerror", lambda error: faults.append(f"error: {error}"))
-    page.on(
-        "console",
-        lambda message: message.type == "error" and faults.append(f"console: {message.text}"),
-    )
-    page.on(
-        "request",
-        lambda request: (
-            request.url.startswith(("file:", "data:", "blob:", "about:"))
-            or faults.append(f"request: {request.url}")
-        ),
-    )
-
-
 def look(page, file, picture):
     """The faults of a page; its pictures are written beside the path `picture`."""
     page.set_viewport_size({"width": 1280, "height": 900})
@@ -110,19 +84,22 @@ def main():
     files = [file for file in files if "_static" not in file.parts and "_modules" not in file.parts]
     if not files:
         sys.exit(f"There are no pages in {args.folder}: run `make doc` first.")
+    browser_path = chromium()
+    if browser_path is None:
+        sys.exit(NOT_FOUND)
     if args.output is not None:
         args.output.mkdir(parents=True, exist_ok=True)
     n_faulty = 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--enable-unsafe-swiftshader"]
+            executable_path=browser_path, args=["--no-sandbox", "--enable-unsafe-swiftshader"]
         )
         context = browser.new_context(offline=True)
         for file in files:
             name = file.relative_to(args.folder.resolve()).with_suffix("").as_posix()
             page, faults = context.new_page(), []
             page.set_default_timeout(WAIT)
-            watch(page, faults)
+            watch(page, faults, allowed=("file:", "data:", "blob:", "about:"))
             picture = None if args.output is None else args.output / name.replace("/", "_")
             try:
                 faults += look(page, file, picture)

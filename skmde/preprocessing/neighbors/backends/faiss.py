@@ -194,7 +194,8 @@ class FaissSearch(RowSearch):
         )
         if n_visited >= self._index.nlist:
             return indices, squared, np.full(len(queries), np.inf)
-        own, other = self._centres[nearest[:, 0]], self._centres[nearest[:, -1]]
+        centres = self._index.quantizer.reconstruct_n(0, self._index.nlist)
+        own, other = centres[nearest[:, 0]], centres[nearest[:, -1]]
         # Twice the distance of the plane, times that of the centres.
         planes = ((2 * short - own - other) * (own - other)).sum(axis=1, dtype=np.float64)
         gaps = 2 * np.sqrt(((own - other) ** 2).sum(axis=1, dtype=np.float64) * squared[:, -1])
@@ -264,11 +265,6 @@ class FaissSearch(RowSearch):
     def _nearest_lists(self, short, count):
         """The nearest lists of each row, the nearest first."""
         return self._index.quantizer.search(_padded(short), count)[1][: len(short)]
-
-    @property
-    def _centres(self):
-        """Of the lists."""
-        return self._index.quantizer.reconstruct_n(0, self._index.nlist)
 
     def _find(self, short, width, n_visited):
         """Candidates in order of their distances along the principal directions."""
