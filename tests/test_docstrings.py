@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import get_validation_checks, validate
 
 import skmde
@@ -50,6 +51,32 @@ def test_docstring_follows_numpydoc(name):
     checks = CHECKS if name in MADE or name in METHODS else CHECKS - {"PR01"}
     errors = [f"{code}: {text}" for code, text in validate(name)["errors"] if code in checks]
     assert errors == []
+
+
+FITTED = [
+    skmde.PreserveNeighbors,
+    skmde.PreserveDistances,
+    skmde.QuadraticMDE,
+    skmde.AnchoredMDE,
+    skmde.AnchoredClassifier,
+    skmde.MDE,
+    skmde.StreamedMDE,
+]
+
+
+@pytest.mark.parametrize("fitted", FITTED)
+def test_methods_of_a_fit_say_which_errors_they_raise(fitted):
+    methods = {
+        name: method
+        for name, method in inspect.getmembers(fitted, callable)
+        if not name.startswith("_") and method.__module__.startswith("skmde.")
+    }
+    silent = [name for name, method in methods.items() if not _section(method, "Raises")]
+    assert methods and silent == []
+
+
+def _section(method, name):
+    return NumpyDocString(inspect.getdoc(method))[name]
 
 
 @pytest.mark.parametrize("name", MADE)

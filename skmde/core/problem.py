@@ -300,6 +300,11 @@ class MDE(ProblemValues):
         -------
         self : MDE
             The same problem.
+
+        Raises
+        ------
+        ValueError
+            If there is no such device on this machine.
         """
         self.device = solving_device(resolve_device(device))
         self._edges = self._edges.to(device=self.device)

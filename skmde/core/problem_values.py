@@ -72,6 +72,12 @@ class ProblemValues(ItemsProblem, ABC):
         -------
         differences : torch.Tensor of shape (p, n_components)
             In the order of `edges`.
+
+        Raises
+        ------
+        ValueError
+            If X is not of this shape or not finite, or if it is None and there is no embedding
+            yet.
         """
         embedding = self._embedding(X)
         i, j = self.edges.T
@@ -90,6 +96,12 @@ class ProblemValues(ItemsProblem, ABC):
         -------
         distances : torch.Tensor of shape (p,)
             In the order of `edges`.
+
+        Raises
+        ------
+        ValueError
+            If X is not of this shape or not finite, or if it is None and there is no embedding
+            yet.
         """
         embedding = self._embedding(X)
         d = distances(self._edges, embedding)
@@ -108,6 +120,12 @@ class ProblemValues(ItemsProblem, ABC):
         -------
         distortions : torch.Tensor of shape (p,)
             In the order of `edges`.
+
+        Raises
+        ------
+        ValueError
+            If X is not of this shape or not finite, or if it is None and there is no embedding
+            yet.
         """
         embedding = self._embedding(X)
         return distortions(self._measured(self._edges.to(dtype=embedding.dtype)), embedding)
@@ -137,6 +155,14 @@ class ProblemValues(ItemsProblem, ABC):
         average_distortion : float or torch.Tensor of shape ()
             By default, the average distortion that `embed` minimises. A tensor if X is a tensor
             that requires a gradient, and a float otherwise.
+
+        Raises
+        ------
+        ValueError
+            If X is not of this shape or not finite, or if it is None and there is no embedding
+            yet; or if there is no function of the name `distortion`.
+        TypeError
+            If `distortion` is a class, or a loss where edges have no deviations.
         """
         embedding, edges, backend = self._embedding(X), self._edges, self._backend
         wanted = wants_gradient(embedding)
@@ -190,6 +216,12 @@ class ProblemValues(ItemsProblem, ABC):
             The edges.
         distortions : torch.Tensor of shape (p,)
             Their distortions, in decreasing order.
+
+        Raises
+        ------
+        ValueError
+            If X is not of this shape or not finite, or if it is None and there is no embedding
+            yet.
         """
         values = self.distortions(X)
         order = torch.argsort(values, descending=True, stable=True)
@@ -211,6 +243,12 @@ class ProblemValues(ItemsProblem, ABC):
         -------
         gradient : torch.Tensor of shape (n_items, n_components)
             Includes the repulsion of all pairs, if there is one.
+
+        Raises
+        ------
+        ValueError
+            If X is not of this shape or not finite, or if it is None and there is no embedding
+            yet.
 
         References
         ----------
@@ -238,6 +276,12 @@ class ProblemValues(ItemsProblem, ABC):
         -------
         forces : torch.Tensor of shape (p, n_components)
             In the order of `edges`.
+
+        Raises
+        ------
+        ValueError
+            If X is not of this shape or not finite, or if it is None and there is no embedding
+            yet.
 
         References
         ----------

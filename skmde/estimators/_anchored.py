@@ -364,7 +364,18 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         Raises
         ------
         ValueError
-            If X, the coordinates or a parameter are invalid; the message says why.
+            If X, the coordinates or a parameter are invalid, if `checkpoint` is of a fit of
+            other data or parameters, or if the fit needs more memory than `memory_limit`
+            allows; the message says what to change.
+        TypeError
+            If a penalty, `loss` or `metric` is a class in place of an instance, or if a
+            function of your own does not take and return torch tensors.
+        ImportError
+            If ``neighbors_algorithm="faiss"`` and faiss is not installed.
+        OSError
+            If `checkpoint` cannot be written, or if another fit is writing it.
+        MemoryError
+            If the memory of a GPU is used up.
 
         Warns
         -----
@@ -403,6 +414,11 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         -------
         embedding : ndarray of shape (n_samples, n_components)
             The embedding of the rows of X, in the float dtype of X.
+
+        Raises
+        ------
+        Exception
+            As for `fit`.
         """
         return self.fit(X, y, **fit_params).embedding_
 
@@ -633,7 +649,8 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         NotFittedError
             If `fit` was not called.
         ValueError
-            If X does not match the training data.
+            If X is invalid, if it does not match the training data, or if `compact` discarded
+            them.
 
         References
         ----------

@@ -188,7 +188,14 @@ class AnchoredClassifier(
         Raises
         ------
         ValueError
-            If X, y or a parameter is invalid; the message says why.
+            If X, y or a parameter is invalid, if no label is known, or if the fit needs more
+            memory than `memory_limit` allows; the message says what to change.
+        TypeError
+            If `metric` is a class in place of a function.
+        ImportError
+            If ``neighbors_algorithm="faiss"`` and faiss is not installed.
+        MemoryError
+            If the memory of a GPU is used up.
 
         Warns
         -----
@@ -268,6 +275,11 @@ class AnchoredClassifier(
         -------
         self : AnchoredClassifier
             The classifier. It keeps the probabilities of the samples given to `fit`.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
         """
         check_is_fitted(self)
         self.embedding_estimator_.compact()
@@ -290,6 +302,14 @@ class AnchoredClassifier(
         -------
         probabilities : ndarray of shape (n_new, n_classes)
             Probabilities of the classes, in the order of ``classes_``.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
+        ValueError
+            If X is invalid, if it does not match the training data, or if `compact` discarded
+            them.
         """
         check_is_fitted(self)
         X = self._checked_unseen(X)
@@ -316,6 +336,11 @@ class AnchoredClassifier(
         -------
         labels : ndarray of shape (n_new,)
             Predicted labels; the first of equally probable classes.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As for `predict_proba`.
         """
         probabilities = self.predict_proba(X)
         return self.classes_[probabilities.argmax(axis=1)]
@@ -343,8 +368,11 @@ class AnchoredClassifier(
 
         Raises
         ------
+        NotFittedError
+            If `fit` was not called.
         ValueError
-            If no class is known, or all samples of known class have weight 0.
+            If X is not as `predict_proba` takes it, no class is known, or all samples of known
+            class have weight 0.
         """
         predicted = self.predict(X)
         known, labels = known_labels(y, len(predicted), self.classes_)

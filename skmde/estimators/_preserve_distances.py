@@ -400,7 +400,18 @@ class PreserveDistances(
         Raises
         ------
         ValueError
-            If X or a parameter is invalid; the message says why.
+            If X, the weights, the pairs or a parameter are invalid, if `checkpoint` is of a fit
+            of other data or parameters, or if the fit needs more memory than `memory_limit`
+            allows; the message says what to change.
+        TypeError
+            If `loss`, `constraint` or `metric` is a class in place of an instance, or if a
+            function of your own does not take and return torch tensors.
+        ImportError
+            If ``neighbors_algorithm="faiss"`` and faiss is not installed.
+        OSError
+            If `checkpoint` cannot be written, or if another fit is writing it.
+        MemoryError
+            If the memory of a GPU is used up.
 
         Warns
         -----

@@ -469,7 +469,18 @@ class PreserveNeighbors(
         Raises
         ------
         ValueError
-            If X or a parameter is invalid; the message says why.
+            If X, y, the weights, the pairs or a parameter are invalid, if `checkpoint` is of a
+            fit of other data or parameters, or if the fit needs more memory than `memory_limit`
+            allows; the message says what to change.
+        TypeError
+            If a penalty, `constraint` or `metric` is a class in place of an instance, or if a
+            function of your own does not take and return torch tensors.
+        ImportError
+            If ``neighbors_algorithm="faiss"`` and faiss is not installed.
+        OSError
+            If `checkpoint` cannot be written, or if another fit is writing it.
+        MemoryError
+            If the memory of a GPU is used up.
 
         Warns
         -----
@@ -826,7 +837,8 @@ class PreserveNeighbors(
         NotFittedError
             If `fit` was not called.
         ValueError
-            If X does not match the training data.
+            If X is invalid, if it does not match the training data, or if `compact` discarded
+            them.
 
         Warns
         -----

@@ -302,9 +302,13 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
         Raises
         ------
         ValueError
-            If X or a parameter is invalid; the message says why.
+            If X or a parameter is invalid, or if the fit needs more memory than `memory_limit`
+            allows; the message says what to change.
+        TypeError
+            If `metric` is a class in place of a function.
         ImportError
-            If ``weights="mvu"`` and cvxpy is not installed.
+            If ``weights="mvu"`` and cvxpy is not installed, or if
+            ``neighbors_algorithm="faiss"`` and faiss is not installed.
 
         Warns
         -----
@@ -586,8 +590,9 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
         NotFittedError
             If `fit` was not called.
         ValueError
-            If X does not match the training data; or if the given weights of an unseen sample do
-            not have a positive sum, so that its distortion has no minimum.
+            If X is invalid, if it does not match the training data, or if `compact` discarded
+            them; or if the given weights of an unseen sample do not have a positive sum, so
+            that its distortion has no minimum.
 
         References
         ----------

@@ -106,6 +106,11 @@ class BaseEmbedding(
         -------
         embedding : ndarray of shape (n_samples, n_components)
             The embedding of the rows of X, in the float dtype of X.
+
+        Raises
+        ------
+        Exception
+            As for `fit`.
         """
         return self.fit(X, y, **fit_params).embedding_
 
@@ -133,6 +138,11 @@ class BaseEmbedding(
         -------
         self : object
             The estimator.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
         """
         check_is_fitted(self)
         self.__dict__.pop(self._training_data_attribute, None)

@@ -56,6 +56,11 @@ class SnapshotsMixin(BaseEmbedding):
         -------
         self : object
             The estimator.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
         """
         super().compact()
         self.snapshots_ = self.snapshot_iterations_ = None

@@ -68,7 +68,8 @@ class SupportMixin:
         AttributeError
             If the estimator does not compare samples by distances for its parameters.
         ValueError
-            If X does not match the training data.
+            If X is invalid, if it does not match the training data, or if `compact` discarded
+            them.
 
         References
         ----------
@@ -109,7 +110,9 @@ class SupportMixin:
         ------
         NotFittedError
             If `fit` was not called.
-        AttributeError, ValueError
+        AttributeError
+            As for `score_samples`.
+        ValueError
             As for `score_samples`, or if `contamination` is out of range.
         """
         support = self.score_samples(X)
@@ -130,6 +133,11 @@ class SupportMixin:
         -------
         labels : ndarray of int of shape (n_new,)
             1 for samples that are supported, -1 for the others.
+
+        Raises
+        ------
+        NotFittedError, AttributeError, ValueError
+            As for `is_supported`.
         """
         return np.where(self.is_supported(X, contamination=contamination), 1, -1)
 

@@ -61,7 +61,8 @@ class UnseenByDistancesMixin(SupportMixin, TransformerMixin):  # set_output appl
         NotFittedError
             If `fit` was not called.
         ValueError
-            If X does not match the training data.
+            If X is invalid, if it does not match the training data, or if `compact` discarded
+            them.
 
         Warns
         -----
@@ -144,6 +145,14 @@ class UnseenByDistancesMixin(SupportMixin, TransformerMixin):  # set_output appl
         -------
         score : float
             At most 0.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
+        ValueError
+            If X is invalid, if it does not match the training data or has no distance to a
+            landmark, or if `compact` discarded the training data.
         """
         check_is_fitted(self)
         with cpu_by_default():

@@ -126,6 +126,14 @@ class NeighborPlacementMixin(SupportMixin, InputMixin):
         -------
         score : float
             Between 0 and 1.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
+        ValueError
+            If X is invalid, if it does not match the training data, or if `compact` discarded
+            them.
         """
         # Imported here because it loads a tenth of scikit-learn, which a fit does not need.
         from sklearn.neighbors import NearestNeighbors
