@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+NONE = "\N{EN DASH}"  # a minus alone would begin a list
 RESULTS = Path(__file__).parent / "results"
 NAMES = {
     "skmde": "skmde",
@@ -27,7 +28,7 @@ def results(name: str) -> Any:
 def number(value: Any, digits: int = 3) -> str:
     """A figure as it is printed: few digits, and thousands apart."""
     if value is None:
-        return "-"
+        return NONE
     if isinstance(value, str):
         return value
     if value == int(value) and abs(value) >= 1:
@@ -104,7 +105,7 @@ def of_maps(measure: str) -> Callable[[], str]:
                 [
                     name,
                     *(
-                        shown.get(p, "-") if values.get(p) != top else f"**{shown[p]}**"
+                        shown.get(p, NONE) if values.get(p) != top else f"**{shown[p]}**"
                         for p in PROGRAMS
                     ),
                 ]

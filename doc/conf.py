@@ -4,11 +4,15 @@ Nothing on the pages is loaded from a network: MathJax comes from a package, and
 its own scripts and icons.
 """
 
+import html
 import inspect
 import os
 import re
 import sys
+import textwrap
 from pathlib import Path
+
+from docutils import nodes
 
 import skmde
 from skmde import losses, penalties
@@ -79,7 +83,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,  # its table is drawn by scripts from a network
-    "min_reported_time": 0 if FULL else 5,
+    "min_reported_time": 0 if FULL else float("inf"),  # says more about the machine than the script
     "abort_on_example_error": False,
     "copyfile_regex": r"GALLERY_HEADER\.rst",
 }
@@ -88,10 +92,16 @@ html_theme = "pydata_sphinx_theme"
 html_title = "skmde"
 html_static_path = ["_static"]
 html_css_files = ["skmde.css"]
+html_js_files = [("skmde.js", {"defer": "defer"})]
+html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "logo": {"text": "skmde"},
+    "logo": {
+        "text": "skmde",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+    },
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "header_links_before_dropdown": 8,
@@ -132,6 +142,27 @@ def drop_references_into_sklearn(app, what, name, obj, options, lines):
         lines[:] = SKLEARN_REFERENCE.sub("", "\n".join(lines)).split("\n")
 
 
+DESCRIPTION = "Minimum-distortion embedding behind scikit-learn's interface."
+LENGTH = 200  # characters of a description; programs that search show no more
+
+
+def describe_page(app, pagename, templatename, context, doctree):
+    """Say in the head of a page what it is about, in the words of its first paragraph."""
+    text = DESCRIPTION
+    for paragraph in () if doctree is None else doctree.findall(nodes.paragraph):
+        if paragraph.parent.tagname in ("section", "desc_content"):
+            text = paragraph.astext()
+            break
+    text = textwrap.shorten(" ".join(text.split()), LENGTH, placeholder=" ...")
+    title = re.sub("<[^>]*>", "", context.get("title") or project)
+    facts = {"og:title": html.unescape(title), "og:site_name": project, "og:type": "article"}
+    facts |= {"og:description": text}
+    tags = [f'<meta property="{name}" content="{html.escape(v)}">' for name, v in facts.items()]
+    tags += [f'<meta name="description" content="{html.escape(text)}">']
+    context["metatags"] = "\n".join([context.get("metatags") or "", *tags])
+
+
 def setup(app):
+    app.connect("html-page-context", describe_page)
     app.connect("autodoc-skip-member", skip_member)
     app.connect("autodoc-process-docstring", drop_references_into_sklearn, priority=100)

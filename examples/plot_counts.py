@@ -88,7 +88,7 @@ def main():
         "random sample": lambda: by_sampling(X, args.n_groups),
     }
     judged = np.concatenate([np.flatnonzero(kind == k)[:JUDGED] for k in np.unique(kind)])
-    figure = plt.figure(figsize=(14, 4.6), layout="constrained")
+    figure = plt.figure(figsize=(10.5, 4), layout="constrained")
     for ax, (name, summarize) in zip(figure.subplots(1, 3), ways.items(), strict=True):
         start = time.perf_counter()
         summaries, weights = summarize()
@@ -104,8 +104,8 @@ def main():
             f"accuracy {accuracy:.3f}"
         )
         print(title.replace("\n", ": "))
-        EmbeddingDisplay.from_embedding(embedding, kind, ax=ax)
-        ax.set_title(title, fontsize=10)
+        ax.set_title(title, fontsize=9)
+        EmbeddingDisplay.from_embedding(embedding, kind, labels="map", ax=ax)
     if args.output is None:
         plt.show()
         return

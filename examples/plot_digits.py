@@ -32,11 +32,11 @@ def timed_fit(estimator, X):
 
 def draw(panels, digits):
     """One map a panel, each digit's number where its points are densest."""
-    figure = plt.figure(figsize=(12, 6), layout="constrained")
+    figure = plt.figure(figsize=(10, 5.2), layout="constrained")
     axes = figure.subplots(1, len(panels))
     for ax, (title, embedding) in zip(axes, panels, strict=True):
-        EmbeddingDisplay.from_embedding(embedding, digits, labels="map", ax=ax)
         ax.set_title(title)
+        EmbeddingDisplay.from_embedding(embedding, digits, labels="map", ax=ax)
     return figure
 
 

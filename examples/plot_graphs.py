@@ -93,6 +93,7 @@ def fit_network(edges, n_nodes, seed=0):
 def draw_small(ax, drawing):
     """Nodes are coloured by their number of steps from the middle, anchors orange."""
     steps = nx.single_source_shortest_path_length(drawing.graph, nx.center(drawing.graph)[0])
+    ax.set_title(drawing.title, fontsize=8.5)
     EmbeddingDisplay.from_embedding(
         drawing.coordinates,
         [steps[node] for node in drawing.graph],
@@ -106,7 +107,6 @@ def draw_small(ax, drawing):
     )
     anchors = drawing.coordinates[np.asarray(drawing.anchors, int)]
     ax.scatter(*anchors.T, s=46, c=ANCHOR, marker="s", edgecolors="white", zorder=3)
-    ax.set_title(drawing.title, fontsize=8.5)
 
 
 def draw_characters(ax, seed):
@@ -134,12 +134,12 @@ def draw_characters(ax, seed):
 
 
 def draw_graphs(seed):
-    figure = plt.figure(figsize=(16, 6.4), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=[2, 1])
-    for ax, drawing in zip(left.subplots(2, 4).flat, monograph_drawings(seed), strict=True):
+    figure = plt.figure(figsize=(10, 12), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=[5, 6])
+    for ax, drawing in zip(above.subplots(2, 4).flat, monograph_drawings(seed), strict=True):
         draw_small(ax, drawing)
         print(drawing.title.replace("\n", ": "))
-    draw_characters(right.subplots(), seed)
+    draw_characters(below.subplots(), seed)
     return figure
 
 

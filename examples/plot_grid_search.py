@@ -83,7 +83,7 @@ def search_at_random(X, y, n_draws, n_jobs):
 
 
 def draw(scores, draws, maps, y):
-    figure = plt.figure(figsize=(13, 8.5), layout="constrained")
+    figure = plt.figure(figsize=(10.5, 8), layout="constrained")
     (table, cloud), below = figure.subplots(2, 2)
     table.imshow(scores, cmap="viridis", aspect="auto")
     for (row, column), score in np.ndenumerate(scores):
@@ -117,9 +117,16 @@ def draw(scores, draws, maps, y):
     figure.colorbar(points, ax=cloud)
 
     for ax, (title, embedding) in zip(below, maps, strict=True):
-        EmbeddingDisplay.from_embedding(embedding, y, labels="map", ax=ax)
         ax.set_title(title)
+        EmbeddingDisplay.from_embedding(embedding, y, labels="map", ax=ax)
     return figure
+
+
+def print_parameters(found):
+    """The parameters of the best point, by their short names."""
+    texts = [f"{value:.3g}" if isinstance(value, float) else value for value in found.values()]
+    for name, text in zip(found, texts, strict=True):
+        print(f"  {name.rpartition('__')[2]} = {text}")
 
 
 def main():
@@ -133,10 +140,10 @@ def main():
 
     scores, search = search_grid(X, args.n_jobs)
     print(f"{scores.size} points of a grid, best score {search.best_score_:.3f}:")
-    print(f"  {search.best_params_}")
+    print_parameters(search.best_params_)
     draws = search_at_random(X, y, args.n_draws, args.n_jobs)
     print(f"{args.n_draws} random draws, best accuracy {draws.best_score_:.3f}:")
-    print(f"  {draws.best_params_}")
+    print_parameters(draws.best_params_)
 
     names, kinds = list(PENALTIES), [kind.replace("\n", " ") for kind in REPULSION]
     maps = []

@@ -34,7 +34,7 @@ def swapped(labels, share, seed=0):
 
 def draw(embedding, table, is_wrong):
     """Three maps: suspicious labels, neighbours that are kept, and stability."""
-    figure = plt.figure(figsize=(13, 4.6), layout="constrained")
+    figure = plt.figure(figsize=(10.5, 4), layout="constrained")
     titles = {
         "label_disagreement": "neighbours with another label\n(rings: labels that are wrong)",
         "recall": "neighbours\nthat the map keeps",

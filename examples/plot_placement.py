@@ -122,8 +122,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="of the circuit")
     args = parser.parse_args()
 
-    figure = plt.figure(figsize=(16, 4.5), layout="constrained")
-    axes = figure.subplots(1, 4)
+    figure = plt.figure(figsize=(9.6, 10.2), layout="constrained")
+    axes = figure.subplots(2, 2).ravel()
     wires, pads, coordinates = netlist(seed=args.seed)
     for ax, penalty in zip(axes, ("quadratic", "cubic", Huber(0.1)), strict=False):
         estimator = place_circuit(wires, pads, coordinates, penalty)

@@ -79,7 +79,7 @@ def draw_roll(ax, roll, style):
     ax.view_init(elev=14, azim=-62)
     ax.set_box_aspect(np.ptp(roll.X, axis=0), zoom=1.35)
     ax.set_axis_off()
-    ax.set_title(f"{len(roll.X)} samples of a strip,\nrolled up", fontsize=11)
+    ax.set_title(f"{len(roll.X)} samples of a strip,\nrolled up", fontsize=10)
 
 
 def main():
@@ -90,14 +90,14 @@ def main():
 
     roll = rolled_strip(seed=args.seed)
     style = {"cmap": COLOURS, "linewidths": 0}
-    figure = plt.figure(figsize=(13, 6.6), layout="constrained")
+    figure = plt.figure(figsize=(10.5, 5.8), layout="constrained")
     draw_roll(figure.add_subplot(2, 4, 1, projection="3d"), roll, style)
     for place, (weights, estimator, along) in enumerate(embeddings(roll), start=2):
         ax = figure.add_subplot(2, 4, place)
         title = f'weights="{weights}"\n{METHODS[weights][1]}'
         options = {"color_as": "number", "cmap": COLOURS, "labels": "none"}
+        ax.set_title(title, fontsize=10)
         EmbeddingDisplay.from_estimator(estimator, along, ax=ax, **options)
-        ax.set_title(title, fontsize=11)
         values = " ".join(f"{value:.4g}" for value in estimator.eigenvalues_)
         print(f"{weights:22} eigenvalues {values}, distortion {estimator.distortion_:.4g}")
     if args.output is None:

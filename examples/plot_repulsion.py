@@ -55,12 +55,12 @@ def kept(X, Y, paths, sources):
 
 def draw(rows):
     """One row of panels for each data set."""
-    figure = plt.figure(figsize=(4 * len(WEIGHTS), 4 * len(rows)), layout="constrained")
+    figure = plt.figure(figsize=(3.4 * len(WEIGHTS), 3.5 * len(rows)), layout="constrained")
     axes = figure.subplots(len(rows), len(WEIGHTS))
     for line, (color_by, panels) in zip(axes, rows, strict=True):
         for ax, (title, Y) in zip(line, panels, strict=True):
-            EmbeddingDisplay.from_embedding(Y, color_by, labels="none", ax=ax)
             ax.set_title(title, fontsize=10)
+            EmbeddingDisplay.from_embedding(Y, color_by, labels="none", ax=ax)
     return figure
 
 

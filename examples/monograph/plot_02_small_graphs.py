@@ -19,6 +19,7 @@ ANCHOR = "#D55E00"
 
 def draw(ax, X, edges, color_by, title, anchors=()):
     """Vertices with their edges; anchors are orange squares."""
+    ax.set_title(title, fontsize=10)
     EmbeddingDisplay.from_embedding(
         X,
         color_by,
@@ -31,7 +32,6 @@ def draw(ax, X, edges, color_by, title, anchors=()):
         ax=ax,
     )
     ax.scatter(*X[list(anchors)].T, s=55, c=ANCHOR, marker="s", edgecolors="white", zorder=3)
-    ax.set_title(title, fontsize=10)
 
 
 # %%
@@ -79,7 +79,7 @@ for name, value in stress.items():
 
 complete = nx.complete_graph(20)
 pairs = np.array(complete.edges)
-figure, axes = plt.subplots(1, 3, figsize=(12.5, 4), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.6), layout="constrained")
 distances = {}
 for ax, penalty in zip(axes, ("quadratic", "cubic"), strict=False):
     problem = skmde.MDE(20, 2, pairs, penalty, constraint="standardized")
@@ -117,7 +117,7 @@ graphs = {
     "Star": nx.star_graph(19),
     "Binary tree": nx.full_rary_tree(2, 20),
 }
-figure, axes = plt.subplots(1, 4, figsize=(14, 3.8), layout="constrained")
+figure, axes = plt.subplots(1, 4, figsize=(10.5, 3), layout="constrained")
 for ax, (name, graph) in zip(axes, graphs.items(), strict=True):
     estimator = skmde.PreserveDistances(
         metric="graph", loss="kamada_kawai", constraint="standardized", random_state=0

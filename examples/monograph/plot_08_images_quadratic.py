@@ -51,7 +51,7 @@ for m in (2, 3):
         f"accuracy of 10 neighbours {accuracy:.1%}"
     )
 
-figure = plt.figure(figsize=(12.5, 5.6), layout="constrained")
+figure = plt.figure(figsize=(10.5, 4.9), layout="constrained")
 for k, (m, model) in enumerate(models.items(), start=1):
     ax = figure.add_subplot(1, 2, k, projection="3d" if m == 3 else None)
     labels = "map" if m == 2 else "legend"

@@ -45,13 +45,13 @@ def accuracy(Y):
 def page(maps, columns, labels="none", **options):
     """Maps side by side, with the accuracy of each."""
     rows = -(-len(maps) // columns)
-    size = (12.5, 12.5 / columns * rows * 1.06)
+    size = (10.5, 10.5 / columns * rows * 1.08)
     _figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
     for ax in axes.flat[len(maps) :]:
         ax.set_axis_off()
     for ax, (title, Y) in zip(axes.flat, maps.items(), strict=False):
-        EmbeddingDisplay.from_embedding(Y, digit[: len(Y)], ax=ax, labels=labels, **options)
         ax.set_title(f"{title}: {accuracy(Y):.1%}", fontsize=10.5)
+        EmbeddingDisplay.from_embedding(Y, digit[: len(Y)], ax=ax, labels=labels, **options)
     plt.show()
 
 

@@ -132,12 +132,15 @@ Y = model.embedding_
 style = {"theme": "dark", "marker_size": 3 if full else 9, "density": False, "alpha": 0.85}
 
 
-def dark_page(columns, width=14.0):
+def dark_page(columns, width=10.5):
     figure = plt.figure(figsize=(width, width / columns), facecolor=NIGHT, layout="constrained")
     return figure.subplots(1, columns)
 
 
 axes = dark_page(3)
+for ax, title in zip(axes, ("By number of links", "With links", "By field"), strict=True):
+    ax.set_title(title, color="white")
+EmbeddingDisplay.from_embedding(Y, field, ax=axes[2], labels="legend", **style, **palette)
 EmbeddingDisplay.from_embedding(
     Y, percentile, color_as="number", cmap=GLOW, labels="none", ax=axes[0], **style
 )
@@ -153,9 +156,6 @@ EmbeddingDisplay.from_embedding(
     ax=axes[1],
     **style,
 )
-EmbeddingDisplay.from_embedding(Y, field, ax=axes[2], labels="legend", **style, **palette)
-for ax, title in zip(axes, ("By number of links", "With links", "By field"), strict=True):
-    ax.set_title(title, color="white")
 plt.show()
 
 radius = np.linalg.norm(Y - np.median(Y, axis=0), axis=1)
@@ -203,8 +203,8 @@ else:
 upper = np.triu_indices(len(rows), 1)
 for ax, (name, Z) in zip(dark_page(len(maps)), maps.items(), strict=True):
     Z = align(Z, Y[rows], scaling=True)
-    EmbeddingDisplay.from_embedding(Z, field[rows], labels="none", ax=ax, **style, **palette)
     ax.set_title(name, color="white")
+    EmbeddingDisplay.from_embedding(Z, field[rows], labels="none", ax=ax, **style, **palette)
     d = np.linalg.norm(Z[upper[0]] - Z[upper[1]], axis=1)
     kept = np.corrcoef(d, matrix[upper])[0, 1]
     known = KNeighborsClassifier(10).fit(Z[::2], field[rows][::2])

@@ -105,10 +105,12 @@ print(f"{similar} similar pairs, average distortion {model.distortion_:.3f}")
 def page(maps, **options):
     """Maps side by side, each with the R2 of the share from 10 neighbours in the map."""
     _figure, axes = plt.subplots(
-        1, len(maps), figsize=(6.2 * len(maps), 5.4), layout="constrained", squeeze=False
+        1, len(maps), figsize=(5.2 * len(maps), 4.6), layout="constrained", squeeze=False
     )
     for ax, (name, Z) in zip(axes.flat, maps.items(), strict=True):
         last = ax is axes.flat[-1]
+        r2 = knn_r2(Z[known], share[known])
+        ax.set_title(f"{name}, R2 of the share {r2:.2f}")
         EmbeddingDisplay.from_embedding(
             Z,
             share,
@@ -120,8 +122,6 @@ def page(maps, **options):
             ax=ax,
             **options,
         )
-        r2 = knn_r2(Z[known], share[known])
-        ax.set_title(f"{name}, R2 of the share {r2:.2f}")
     plt.show()
 
 
@@ -140,7 +140,7 @@ page({"PCA": align(PCA(2).fit_transform(X), Y, scaling=True), "MDE": Y})
 # these places by averages over 30 neighbours in the map.
 
 smooth = KNeighborsRegressor(30).fit(Y[known], share[known]).predict(Y)
-figure, axes = plt.subplots(1, 2, figsize=(12.5, 5.6), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(10.5, 5), layout="constrained")
 for ax, best, title in zip(
     axes, (smooth.argmax(), smooth.argmin()), ("Largest shares", "Smallest shares"), strict=True
 ):
@@ -177,7 +177,7 @@ if place is not None:
     spots = grid.reshape(-1, 2)
     distance, nearest = KNeighborsRegressor(1).fit(place, np.zeros(len(place))).kneighbors(spots)
     land = (distance[:, 0] < 0.11).reshape(grid.shape[:2])
-    figure, axes = plt.subplots(1, 3, figsize=(14, 3.6), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(10.5, 2.9), layout="constrained")
     panels = {
         "First coordinate": (Y[:, 0], "viridis"),
         "Second coordinate": (Y[:, 1], "viridis"),

@@ -102,7 +102,7 @@ Y = model.embedding_
 
 def in_space(panels):
     """Panels of three axes."""
-    figure = plt.figure(figsize=(6.4 * len(panels), 5.6), layout="constrained")
+    figure = plt.figure(figsize=(5.2 * len(panels), 4.6), layout="constrained")
     for k, (title, (Z, color, options)) in enumerate(panels.items(), start=1):
         ax = figure.add_subplot(1, len(panels), k, projection="3d")
         EmbeddingDisplay.from_embedding(Z, color, ax=ax, **options)
@@ -174,7 +174,7 @@ worst = pairs[np.argsort(-values)[: min(1000, len(pairs) // 50)]]
 two = (kind[worst[:, 0]] != kind[worst[:, 1]]).mean()
 overall = (kind[pairs[:, 0]] != kind[pairs[:, 1]]).mean()
 
-figure = plt.figure(figsize=(12.5, 5.2), layout="constrained")
+figure = plt.figure(figsize=(10.5, 4.5), layout="constrained")
 ax = figure.add_subplot(1, 2, 1)
 ax.plot(np.sort(values), np.linspace(0, 1, len(values)), lw=2, color="#0072B2")
 ax.set(xlabel="distortion of a similar pair", ylabel="share of the pairs")
@@ -204,9 +204,9 @@ if importlib.util.find_spec("umap"):
     flat["UMAP"] = umap.UMAP(random_state=0).fit_transform(X)
 else:
     print("UMAP is left out: umap-learn is not installed.")
-figure, axes = plt.subplots(1, len(flat), figsize=(5 * len(flat), 4.9), layout="constrained")
+figure, axes = plt.subplots(1, len(flat), figsize=(3.6 * len(flat), 3.8), layout="constrained")
 for ax, (name, Z) in zip(axes, flat.items(), strict=True):
     Z = align(Z, flat["skmde, default"], scaling=True)
+    ax.set_title(f"{name}: type from 10 neighbours {knn_accuracy(Z, kind):.3f}", fontsize=9)
     EmbeddingDisplay.from_embedding(Z, kind, labels="map", ax=ax)
-    ax.set_title(f"{name}: type from 10 neighbours {knn_accuracy(Z, kind):.3f}", fontsize=11)
 plt.show()

@@ -6,6 +6,8 @@ Two data sets, a measurement and a drawing, which the other examples of this fol
 are processor time on one core, so that other programs do not count.
 """
 
+# sphinx_gallery_thumbnail_path = 'gallery/parameters/images/sphx_glr_plot_exponent_001.png'
+
 import time
 import warnings
 from typing import NamedTuple

@@ -112,7 +112,7 @@ print("map:", embedding.shape, "from", table_to_vectors.transform(cars).shape[1]
 
 from skmde.plotting import EmbeddingDisplay
 
-figure, axes = plt.subplots(2, 2, figsize=(10, 8.4), layout="constrained")
+figure, axes = plt.subplots(2, 2, figsize=(10, 8), layout="constrained", sharex=True, sharey=True)
 for ax, column in zip(axes.flat, ["fuel", "body", "price", "gearbox"], strict=True):
     values = np.log10(cars[column]) if column == "price" else cars[column]
     name = "price, logarithm" if column == "price" else column
@@ -152,7 +152,7 @@ print("place of a new car:", cars_map.transform(new_car).round(1))
 raw = cars[skewed + plain].fillna(cars[skewed + plain].median())
 unscaled = PreserveNeighbors(random_state=0).fit_transform(raw)
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharex=True, sharey=True)
 EmbeddingDisplay.from_embedding(unscaled, cars["km"], color_name="km", ax=axes[0])
 EmbeddingDisplay.from_embedding(unscaled, cars["fuel"], color_name="fuel", ax=axes[1])
 axes[0].set_title("not scaled, by kilometres")

@@ -120,10 +120,10 @@ by_vectors = PreserveNeighbors(random_state=0).fit(vectors)
 
 from skmde.plotting import EmbeddingDisplay
 
-figure, axes = plt.subplots(1, 2, figsize=(12, 6), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(10.5, 5.6), layout="constrained")
 for ax, fitted, title in zip(axes, (by_words, by_vectors), ("tf-idf", "100 vectors"), strict=True):
-    EmbeddingDisplay.from_estimator(fitted, subjects, labels="map", ax=ax)
     ax.set_title(title)
+    EmbeddingDisplay.from_estimator(fitted, subjects, labels="map", ax=ax)
 
 # %%
 # How to read them

@@ -49,10 +49,10 @@ def clusters(labels):
 
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
-EmbeddingDisplay.from_estimator(estimator, clusters(found), labels="map", ax=axes[0])
-EmbeddingDisplay.from_estimator(estimator, digits, labels="map", ax=axes[1])
 axes[0].set_title("clusters of HDBSCAN")
-_ = axes[1].set_title("digits")
+axes[1].set_title("digits")
+EmbeddingDisplay.from_estimator(estimator, clusters(found), labels="map", ax=axes[0])
+_ = EmbeddingDisplay.from_estimator(estimator, digits, labels="map", ax=axes[1])
 
 # %%
 # How to read it
@@ -112,10 +112,10 @@ for name, points in (("data", blobs), ("map", map_of_blobs.embedding_)):
 
 names = np.array([f"at {c:.0f}, width {s:.0f}" for c, s in zip(centres, scales, strict=True)])
 figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
-EmbeddingDisplay.from_estimator(map_of_nothing, clusters(on_map), labels="none", ax=axes[0])
-EmbeddingDisplay.from_estimator(map_of_blobs, names[group], labels="map", ax=axes[1])
 axes[0].set_title(f'one Gaussian: {on_map.max() + 1} "clusters"')
-_ = axes[1].set_title("four groups on a line")
+axes[1].set_title("four groups on a line")
+EmbeddingDisplay.from_estimator(map_of_nothing, clusters(on_map), labels="none", ax=axes[0])
+_ = EmbeddingDisplay.from_estimator(map_of_blobs, names[group], labels="map", ax=axes[1])
 
 # %%
 # Three checks

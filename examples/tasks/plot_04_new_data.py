@@ -65,12 +65,13 @@ from skmde.plotting import EmbeddingDisplay
 figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
 EmbeddingDisplay.from_estimator(estimator, y[old], labels="map", ax=axes[0])
 axes[0].set_title("1000 digits, no fours")
-axes[1].scatter(*before.T, s=6, color="lightgrey", label="old")
+axes[1].scatter(*before.T, s=6, color="silver", label="old")
 for kind, at in places.items():
     axes[1].scatter(*at.T, s=9, label=kind)
 axes[1].set(title="new rows", aspect="equal", xticks=[], yticks=[])
 axes[1].set(xlim=axes[0].get_xlim(), ylim=axes[0].get_ylim())
-_ = axes[1].legend(loc="upper left")
+axes[1].spines[:].set_color("lightgrey")
+_ = axes[1].legend(loc="upper left", markerscale=2, frameon=False)
 
 # %%
 # Find outliers

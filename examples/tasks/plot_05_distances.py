@@ -106,20 +106,28 @@ from skmde.metrics import align, normalized_stress
 truth = where * 6371 / speed  # in hours
 missing = ~travelled
 maps = {"gaps left out": plain, "better start": restarted, "weighted": weighted}
-figure, axes = plt.subplots(1, 3, figsize=(14, 5), layout="constrained", sharex=True, sharey=True)
-for ax, (title, fitted) in zip(axes, maps.items(), strict=True):
+drawn = {}
+for title, fitted in maps.items():
     X = align(fitted.embedding_, truth)
     error = np.linalg.norm(X - truth, axis=1).mean()
     unseen = normalized_stress(pdist(truth)[missing], pdist(X)[missing])
     print(
         f"{title:13} mean error {error:.1f} hours, stress of the pairs not travelled {unseen:.3f}"
     )
-    ax.plot(*np.stack([truth, X], axis=2).transpose(1, 2, 0), color="lightgrey", zorder=1)
-    ax.scatter(*truth.T, s=10, color="lightgrey", zorder=2)
-    ax.scatter(*X.T, s=14, color="#0072B2", zorder=3)
-    for name, place in zip(names, X, strict=True):
-        ax.annotate(name, place, (3, 3), textcoords="offset points", fontsize=7)
-    ax.set(title=f"{title}: off by {error:.1f} hours", aspect="equal", xticks=[], yticks=[])
+    drawn[f"{title}: off by {error:.1f} hours"] = X
+
+# %%
+# The picture has the first and the last of them, without a start and weights, and with both.
+
+from skmde.plotting import EmbeddingDisplay, ShepardDisplay
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
+first, *_, last = drawn
+options = {"names": names, "annotate": range(len(names)), "view": "all"}
+for ax, title in zip(axes, (first, last), strict=True):
+    ax.set_title(title)
+    EmbeddingDisplay.from_embedding(drawn[title], ax=ax, **options)
+    ax.plot(*np.stack([truth, drawn[title]]).transpose(2, 0, 1), color="silver", zorder=0.5)
 
 # %%
 # How to read it
@@ -135,8 +143,6 @@ for ax, (title, fitted) in zip(axes, maps.items(), strict=True):
 #
 # The Shepard diagram shows every pair. In a perfect map all of them lie on the dashed line. Those
 # far off it are the entries to doubt.
-
-from skmde.plotting import ShepardDisplay
 
 figure, ax = plt.subplots(figsize=(5, 4.6), layout="constrained")
 ShepardDisplay.from_estimator(weighted, ax=ax)

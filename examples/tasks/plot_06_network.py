@@ -64,7 +64,7 @@ for k, members in enumerate(nx.community.greedy_modularity_communities(novel)):
     group[[number[name] for name in members]] = k
 leading = {"Valjean", "Javert", "Fantine", "Myriel", "Marius", "Cosette", "Gavroche"}
 
-figure, axes = plt.subplots(1, 3, figsize=(15, 5), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 4), layout="constrained")
 titles = ["path lengths", "neighbours", "spectral"]
 for ax, fitted, title in zip(axes, (by_paths, by_links, spectral), titles, strict=True):
     EmbeddingDisplay.from_embedding(

@@ -94,7 +94,9 @@ soft.fit(distances, guess)
 print(f"guessed and fixed: off by {error(fixed.embedding_):.2f} m")
 print(f"guessed and soft: off by {error(soft.embedding_):.2f} m")
 
-figure, axes = plt.subplots(1, 3, figsize=(15, 3.4), layout="constrained")
+figure, axes = plt.subplots(
+    3, 1, figsize=(6.4, 9.6), layout="constrained", sharex=True, sharey=True
+)
 titles = ["six places known", "one of them wrong", "all guessed, soft"]
 for ax, fitted, title in zip(axes, (plan, wrong, soft), titles, strict=True):
     X = fitted.embedding_
@@ -102,7 +104,8 @@ for ax, fitted, title in zip(axes, (plan, wrong, soft), titles, strict=True):
     ax.scatter(*X[6:].T, s=12, color="#0072B2", zorder=2)
     ax.scatter(*X[:6].T, s=30, color="#D55E00", marker="s", zorder=3)
     ax.add_patch(plt.Rectangle((0, 0), 40, 20, fill=False))
-    ax.set(title=f"{title}: off by {error(X):.1f} m", aspect="equal", xticks=[], yticks=[])
+    ax.set(title=f"{title}: off by {error(X):.1f} m", aspect="equal")
+    ax.axis("off")  # the walls are the frame
 
 # %%
 # Orange squares are the anchors. A grey line leads from each sensor to where it really is.
@@ -183,7 +186,7 @@ for name, corner in zip(NAMES, CORNERS, strict=True):
         name, corner, above, textcoords="offset points", ha="center", va="center", fontsize=11
     )
 ax.scatter(*CORNERS.T, s=40, color="black", marker="s")
-ax.set(xlim=(-1.4, 1.4), ylim=(-1.2, 1.2))
+_ = ax.set(xlim=(-1.4, 1.4), ylim=(-1.2, 1.2))
 
 # %%
 # Under the quadratic penalty, the default, each text is at the weighted mean of what it is joined

@@ -82,7 +82,7 @@ for weight in (0.0, 1.0):
 # From left to right: the map without labels, the map with labels, and the map with labels coloured
 # by the classifier's probability. Rows without a known label are grey in the second one.
 
-figure, axes = plt.subplots(1, 3, figsize=(13, 4.4), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.8), layout="constrained")
 EmbeddingDisplay.from_embedding(maps[0.0], digits, labels="map", ax=axes[0])
 axes[0].set_title("labels not used; true classes")
 known = [None if hidden else digit for hidden, digit in zip(unknown, digits, strict=True)]

@@ -59,9 +59,9 @@ order = np.argsort(found["rank_test_score"])
 for ax, title, index in zip(axes, ("best", "worst"), (order[0], order[-1]), strict=True):
     params, score = found["params"][index], found["mean_test_score"][index]
     maps[title] = clone(estimator).set_params(**params).fit(X)
-    EmbeddingDisplay.from_estimator(maps[title], digits, labels="map", ax=ax)
     text = ", ".join(f"{name.split('__')[-1]}={value:g}" for name, value in params.items())
     ax.set_title(f"{title}, score {score:.3f}\n{text}", fontsize=10)
+    EmbeddingDisplay.from_estimator(maps[title], digits, labels="map", ax=ax)
 
 # %%
 # What the score does not say

@@ -68,9 +68,9 @@ print(f"{len(summaries)} summaries place {len(X)} rows; kinds told apart: {accur
 # The summaries on the left, all rows on the right. Compare the two: a group that appears only
 # among the rows has no summary.
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained", sharex=True, sharey=True)
 nearest_kind = [np.bincount(kinds[groups.labels_ == k]).argmax() for k in np.flatnonzero(sizes)]
-EmbeddingDisplay.from_estimator(summary_map, nearest_kind, color_name="kind", ax=axes[0])
+EmbeddingDisplay.from_estimator(summary_map, nearest_kind, labels="none", ax=axes[0])
 axes[0].set_title(f"{len(summaries)} summaries")
 EmbeddingDisplay.from_embedding(placed, kinds, color_name="kind", ax=axes[1])
 _ = axes[1].set_title(f"{len(X)} rows, placed")

@@ -47,9 +47,10 @@ print("stopped because", good.stop_reason_)
 def draw(*panels):
     """Maps side by side, each with its classes and a title."""
     _, axes = plt.subplots(1, len(panels), figsize=(8.4, 3.6), layout="constrained")
-    for ax, (embedding, classes, title) in zip(axes, panels, strict=True):
-        EmbeddingDisplay.from_embedding(embedding, classes, labels="none", view="all", ax=ax)
+    for ax, (_, _, title) in zip(axes, panels, strict=True):  # before the maps take their places
         ax.set_title(title, fontsize=10)
+    for ax, (embedding, classes, _) in zip(axes, panels, strict=True):
+        EmbeddingDisplay.from_embedding(embedding, classes, labels="none", view="all", ax=ax)
 
 
 # %%

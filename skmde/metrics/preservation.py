@@ -261,7 +261,8 @@ def continuity(X, embedding, n_neighbors=15, metric="euclidean", *, sample=5000,
 
     References
     ----------
-    J. Venna, S. Kaski, *Neighborhood preservation in nonlinear projection methods*, 2001.
+    J. Venna, S. Kaski,
+    *Neighborhood preservation in nonlinear projection methods*, 2001.
 
     Examples
     --------

@@ -4,6 +4,8 @@
 
 `make test-site` runs it. A page may not be wider than the screen, ask for anything that is not on
 this machine, report an error in the console, or have a picture or a formula that cannot be shown.
+It has a title and a description of its own, one main heading, nothing of the machine that built it,
+and passes the rules of WCAG 2.2 AA that axe-core can check, contrast among them, light and dark.
 Pictures of all pages are written; they are to be looked at.
 """
 
@@ -11,6 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from axe_playwright_python.sync_playwright import Axe
 from chromium import NOT_FOUND, chromium, watch
 from playwright.sync_api import Error, sync_playwright
 
@@ -51,14 +54,62 @@ SHOW_ALL = """async () => {
     i => new Promise(done => { i.onload = i.onerror = done; })));
 }"""
 
+# What a page says of itself, and what a reader would stumble over.
+CONTENT = r"""() => {
+  const faults = [], count = selector => document.querySelectorAll(selector).length;
+  if (count("main h1") !== 1) faults.push(`${count("main h1")} main headings`);
+  const description = document.querySelector("meta[name=description]");
+  if (!description?.content.trim()) faults.push("no description");
+  const machine = document.body.innerText.match(
+    /(^|[\s"'(=])(\/(tmp|work|root|home)\/|[A-Z]:\\Users)\S*/m);
+  if (machine) faults.push("path of a machine: " + machine[0].trim());
+  document.querySelectorAll(".sphx-glr-script-out").forEach(e => {
+    const warning = e.innerText.match(/^.*Warning: .*$/m);
+    if (warning) faults.push("warning in an output: " + warning[0].slice(0, 80));
+    const address = e.innerText.match(/ at 0x[0-9a-f]{6,}/);
+    if (address) faults.push("address of memory in an output");
+  });
+  document.querySelectorAll("article ol.upperalpha").forEach(e => {
+    if (e.children.length === 1) faults.push("initial read as a list: " + e.innerText.slice(0, 40));
+  });
+  document.querySelectorAll("article td > ul > li:empty, article td li > p:empty").forEach(
+    e => faults.push("minus read as a list: " + e.closest("tr").innerText.trim().split(/\s/)[0]));
+  document.querySelectorAll("a[href*=ORGANIZATION]").forEach(
+    e => faults.push("link to a placeholder: " + e.href));
+  return faults;
+}"""
+# Colours change at once, so that no rule sees one that fades.
+STILL = "*, *::before, *::after { transition: none !important; }"
+# What axe-core looks for; a page differs in the dark by its colours alone.
+AXE = {
+    "light": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+    "dark": ["color-contrast"],
+}
+
+
+def inaccessible(page, scheme):
+    """What axe-core finds: rule, number of elements, and the first one."""
+    # Sphinx writes the parameters of a signature as a list of descriptions without terms.
+    skipped = {"exclude": [["dt.sig dl"], ["iframe"]]}
+    rules = Axe().run(page, skipped, {"preload": False, "runOnly": AXE[scheme]})
+    found = [(rule["id"], rule["nodes"]) for rule in rules.response["violations"]]
+    return [
+        f"{scheme}, {rule}: {len(nodes)} times, first {nodes[0]['html'][:120]}"
+        for rule, nodes in found
+    ]
+
 
 def look(page, file, picture):
     """The faults of a page; its pictures are written beside the path `picture`."""
     page.set_viewport_size({"width": 1280, "height": 900})
     page.emulate_media(color_scheme="light")
     page.goto(file.as_uri(), wait_until="load")
+    page.add_style_tag(content=STILL)
     page.evaluate(SHOW_ALL)
-    faults = page.evaluate(NOT_SHOWN)
+    faults = page.evaluate(NOT_SHOWN) + page.evaluate(CONTENT)
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        faults += inaccessible(page, scheme)
     for width, height in WIDTHS.items():
         page.set_viewport_size({"width": width, "height": height})
         faults += [f"at {width} pixels, too wide: {what}" for what in page.evaluate(TOO_WIDE)]

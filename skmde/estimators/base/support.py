@@ -73,7 +73,8 @@ class SupportMixin:
 
         References
         ----------
-        E. Schubert, A. Zimek, H.-P. Kriegel, *Local outlier detection reconsidered*, 2014.
+        E. Schubert, A. Zimek, H.-P. Kriegel,
+        *Local outlier detection reconsidered*, 2014.
         """
         check_is_fitted(self)
         with cpu_by_default():
