@@ -123,12 +123,15 @@ copybutton_prompt_is_regexp = True
 
 # scikit-learn's own: metadata routing, and methods whose text points into its manual.
 NOT_SHOWN = re.compile(r"get_metadata_routing|set_\w+_request")
-SKLEARN_REFERENCE = re.compile(r"(Refer to the|See) :ref:`.*?(\n\n|$)", re.DOTALL)
+SKLEARN_REFERENCE = re.compile(
+    r"((Refer to the|See) :ref:`|\.\. version(added|changed)::).*?(\n\n|$)", re.DOTALL
+)
 
 
 def skip_member(app, what, name, obj, skip, options):
     """Leave out what scikit-learn, tuples and exceptions bring and no user calls."""
-    if NOT_SHOWN.fullmatch(name):
+    # fields of named tuples are in the docstring, as attributes
+    if NOT_SHOWN.fullmatch(name) or type(obj).__name__ == "_tuplegetter":
         return True
     if not name.startswith("_") and inspect.isroutine(obj) and not inspect.isfunction(obj):
         # methods of built-in classes; class methods of ours are bound to Python functions
@@ -137,7 +140,7 @@ def skip_member(app, what, name, obj, skip, options):
 
 
 def drop_references_into_sklearn(app, what, name, obj, options, lines):
-    """Inherited docstrings refer to pages of scikit-learn's manual that are not here."""
+    """Inherited docstrings refer to scikit-learn's manual and to its versions."""
     if (getattr(obj, "__module__", None) or "").startswith("sklearn."):
         lines[:] = SKLEARN_REFERENCE.sub("", "\n".join(lines)).split("\n")
 

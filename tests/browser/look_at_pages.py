@@ -69,6 +69,8 @@ CONTENT = r"""() => {
     const address = e.innerText.match(/ at 0x[0-9a-f]{6,}/);
     if (address) faults.push("address of memory in an output");
   });
+  if (document.body.innerText.includes("Alias for field number"))
+    faults.push("fields of a named tuple");
   document.querySelectorAll("article ol.upperalpha").forEach(e => {
     if (e.children.length === 1) faults.push("initial read as a list: " + e.innerText.slice(0, 40));
   });
