@@ -106,7 +106,7 @@ from skmde.metrics import align, normalized_stress
 truth = where * 6371 / speed  # in hours
 missing = ~travelled
 maps = {"gaps left out": plain, "better start": restarted, "weighted": weighted}
-drawn = {}
+aligned = {}
 for title, fitted in maps.items():
     X = align(fitted.embedding_, truth)
     error = np.linalg.norm(X - truth, axis=1).mean()
@@ -114,7 +114,7 @@ for title, fitted in maps.items():
     print(
         f"{title:13} mean error {error:.1f} hours, stress of the pairs not travelled {unseen:.3f}"
     )
-    drawn[f"{title}: off by {error:.1f} hours"] = X
+    aligned[f"{title}: off by {error:.1f} hours"] = X
 
 # %%
 # The picture has the first and the last of them, without a start and weights, and with both.
@@ -122,12 +122,12 @@ for title, fitted in maps.items():
 from skmde.plotting import EmbeddingDisplay, ShepardDisplay
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
-first, *_, last = drawn
+first, *_, last = aligned
 options = {"names": names, "annotate": range(len(names)), "view": "all"}
 for ax, title in zip(axes, (first, last), strict=True):
     ax.set_title(title)
-    EmbeddingDisplay.from_embedding(drawn[title], ax=ax, **options)
-    ax.plot(*np.stack([truth, drawn[title]]).transpose(2, 0, 1), color="silver", zorder=0.5)
+    EmbeddingDisplay.from_embedding(aligned[title], ax=ax, **options)
+    ax.plot(*np.stack([truth, aligned[title]]).transpose(2, 0, 1), color="silver", zorder=0.5)
 
 # %%
 # How to read it

@@ -36,7 +36,10 @@ TOO_WIDE = """() => {
     e => e.checkVisibility() && e.getBoundingClientRect().right > width + 1 && !scrolls(e)
       && !e.closest("mjx-container, svg"));
   const page = document.documentElement.scrollWidth > width ? ["the page"] : [];
-  return [...page, ...wide.slice(0, 5).map(e => name(e) + ": " + e.innerText.slice(0, 40))];
+  const cut = [...document.querySelectorAll(".prev-next-area a")].filter(
+    e => e.scrollWidth > e.clientWidth + 1);
+  return [...page, ...[...wide, ...cut].slice(0, 5).map(
+    e => name(e) + ": " + e.innerText.slice(0, 40))];
 }"""
 NOT_SHOWN = """() => [
   ...[...document.images].filter(i => i.complete && i.naturalWidth === 0).map(
