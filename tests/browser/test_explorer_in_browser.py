@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from chromium import watch
 from PIL import Image
 
 from skmde.plotting import explore
@@ -523,6 +524,25 @@ def test_a_notebook_shows_it_in_a_frame(browser, tmp_path):
     frame.locator("#search").fill("number 7")
     frame.locator("#selected-count").wait_for()
     assert frame.locator("#selected-count").inner_text().startswith("1 selected")
+    page.close()
+
+
+def test_a_frame_without_a_size_waits_for_one(browser, tmp_path):
+    file = tmp_path / "notebook.html"
+    file.write_text(
+        f"<!doctype html><body>{explore(GRID, labels=KINDS)._repr_html_()}"
+        "<style>iframe { width: 0 !important; height: 0 !important; border: 0 }</style>",
+        encoding="utf-8",
+    )
+    page, faults = browser.new_page(), []
+    watch(page, faults, allowed=("file:", "about:"))
+    page.goto(f"file://{file}")
+    page.wait_for_timeout(1500)  # frames without a size
+    page.evaluate("document.querySelector('style').remove()")
+    frame = page.frame_locator("iframe")
+    frame.locator("body[data-ready]").wait_for(timeout=60_000)
+    assert frame.locator("#picture, canvas").first.evaluate("picture => picture.width") > 0
+    assert faults == []
     page.close()
 
 

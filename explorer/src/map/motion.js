@@ -100,6 +100,8 @@ export const createMotion = (renderer, canvas, { camera, redraw }) => {
     redraw();
   });
   renderer.render = (draw, target) => {
+    // a frame that its page has not laid out yet; it is drawn when it gets a size
+    if (picture.width === 0 || picture.height === 0) return;
     const view = viewOf();
     const isMoving = shown !== null && !isEqual(shown, view);
     if (isMoving || (isHover && isSlow && drawn && !changing)) moved = { frame, time: performance.now() };
