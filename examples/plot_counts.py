@@ -89,7 +89,8 @@ def main():
     }
     judged = np.concatenate([np.flatnonzero(kind == k)[:JUDGED] for k in np.unique(kind)])
     figure = plt.figure(figsize=(10.5, 4), layout="constrained")
-    for ax, (name, summarize) in zip(figure.subplots(1, 3), ways.items(), strict=True):
+    axes = figure.subplots(1, 3, subplot_kw={"xticks": [], "yticks": []})  # frames of one shape
+    for ax, (name, summarize) in zip(axes, ways.items(), strict=True):
         start = time.perf_counter()
         summaries, weights = summarize()
         estimator = PreserveNeighbors(max_iter=1000, random_state=0)

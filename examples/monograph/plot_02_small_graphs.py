@@ -117,7 +117,8 @@ graphs = {
     "Star": nx.star_graph(19),
     "Binary tree": nx.full_rary_tree(2, 20),
 }
-figure, axes = plt.subplots(1, 4, figsize=(10.5, 3), layout="constrained")
+figure = plt.figure(figsize=(10.5, 3), layout="constrained")
+axes = figure.subplots(1, 4, subplot_kw={"xticks": [], "yticks": []})
 for ax, (name, graph) in zip(axes, graphs.items(), strict=True):
     estimator = skmde.PreserveDistances(
         metric="graph", loss="kamada_kawai", constraint="standardized", random_state=0

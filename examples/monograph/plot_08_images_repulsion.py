@@ -46,7 +46,9 @@ def page(maps, columns, labels="none", **options):
     """Maps side by side, with the accuracy of each."""
     rows = -(-len(maps) // columns)
     size = (10.5, 10.5 / columns * rows * 1.08)
-    _figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+    figure = plt.figure(figsize=size, layout="constrained")
+    ticks = {"xticks": [], "yticks": []}  # frames of one shape
+    axes = figure.subplots(rows, columns, squeeze=False, subplot_kw=ticks)
     for ax in axes.flat[len(maps) :]:
         ax.set_axis_off()
     for ax, (title, Y) in zip(axes.flat, maps.items(), strict=False):

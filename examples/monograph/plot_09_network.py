@@ -134,7 +134,9 @@ style = {"theme": "dark", "marker_size": 3 if full else 9, "density": False, "al
 
 def dark_page(columns, width=10.5):
     figure = plt.figure(figsize=(width, width / columns), facecolor=NIGHT, layout="constrained")
-    return figure.subplots(1, columns)
+    return figure.subplots(
+        1, columns, subplot_kw={"xticks": [], "yticks": []}
+    )  # frames of one shape
 
 
 axes = dark_page(3)

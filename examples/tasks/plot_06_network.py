@@ -64,9 +64,11 @@ for k, members in enumerate(nx.community.greedy_modularity_communities(novel)):
     group[[number[name] for name in members]] = k
 leading = {"Valjean", "Javert", "Fantine", "Myriel", "Marius", "Cosette", "Gavroche"}
 
-figure, axes = plt.subplots(1, 3, figsize=(10.5, 4), layout="constrained")
+figure = plt.figure(figsize=(10.5, 4), layout="constrained")
+axes = figure.subplots(1, 3, subplot_kw={"xticks": [], "yticks": []})  # frames of one shape
 titles = ["path lengths", "neighbours", "spectral"]
 for ax, fitted, title in zip(axes, (by_paths, by_links, spectral), titles, strict=True):
+    ax.set_title(title)
     EmbeddingDisplay.from_embedding(
         fitted.embedding_,
         group,
@@ -77,7 +79,6 @@ for ax, fitted, title in zip(axes, (by_paths, by_links, spectral), titles, stric
         labels="none",
         ax=ax,
     )
-    ax.set_title(title)
 
 # %%
 # How to read it

@@ -46,7 +46,8 @@ print("stopped because", good.stop_reason_)
 
 def draw(*panels):
     """Maps side by side, each with its classes and a title."""
-    _, axes = plt.subplots(1, len(panels), figsize=(8.4, 3.6), layout="constrained")
+    figure = plt.figure(figsize=(8.4, 3.6), layout="constrained")
+    axes = figure.subplots(1, len(panels), subplot_kw={"xticks": [], "yticks": []})
     for ax, (_, _, title) in zip(axes, panels, strict=True):  # before the maps take their places
         ax.set_title(title, fontsize=10)
     for ax, (embedding, classes, _) in zip(axes, panels, strict=True):
