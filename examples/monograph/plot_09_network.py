@@ -132,14 +132,13 @@ Y = model.embedding_
 style = {"theme": "dark", "marker_size": 3 if full else 9, "density": False, "alpha": 0.85}
 
 
-def dark_page(columns, width=10.5):
+def dark_page(columns, shared=False, width=10.5):
     figure = plt.figure(figsize=(width, width / columns), facecolor=NIGHT, layout="constrained")
-    return figure.subplots(
-        1, columns, subplot_kw={"xticks": [], "yticks": []}
-    )  # frames of one shape
+    ticks = {"xticks": [], "yticks": []}  # frames of one shape
+    return figure.subplots(1, columns, sharex=shared, sharey=shared, subplot_kw=ticks)
 
 
-axes = dark_page(3)
+axes = dark_page(3, shared=True)
 for ax, title in zip(axes, ("By number of links", "With links", "By field"), strict=True):
     ax.set_title(title, color="white")
 EmbeddingDisplay.from_embedding(Y, field, ax=axes[2], labels="legend", **style, **palette)
