@@ -150,12 +150,14 @@ print("words:", ", ".join(terms[np.argsort(-weights)[:8]]))
 # ----------------------------
 #
 # Cluster the map, and name each cluster by the words that weigh most in its texts.
-# ``repulsive_weight=0.1`` makes tight groups. Texts in no cluster get None, and are grey.
+# ``repulsive_weight=0.1`` makes tight groups. ``cluster_selection_method="leaf"`` prefers many small
+# clusters to a few large ones. Texts in no cluster get None, and are grey.
 
 from sklearn.cluster import HDBSCAN
 
 tight = PreserveNeighbors(repulsive_weight=0.1, random_state=0).fit(vectors)
-clusters = HDBSCAN(min_cluster_size=25, copy=True).fit_predict(tight.embedding_)
+leaves = HDBSCAN(min_cluster_size=25, cluster_selection_method="leaf", copy=True)
+clusters = leaves.fit_predict(tight.embedding_)
 topics = {}
 for k in range(clusters.max() + 1):
     weights = np.asarray(words[clusters == k].mean(axis=0)).ravel()
