@@ -33,6 +33,7 @@ def test_texts_lie_with_their_modules(run):
     for fitted in (page["by_words"], page["by_vectors"]):
         assert page["knn_accuracy"](fitted.embedding_, page["subjects"]) > 0.8
     assert page["new"].getnnz(axis=1).argmin() == 3  # the recipe
+    assert len(page["topics"]) > 5 and any("filter" in words for words in page["topics"].values())
 
 
 def test_clusters_of_digits_come_back_and_those_of_nothing_do_not(run):
@@ -53,6 +54,8 @@ def test_what_is_unlike_the_map_is_an_outlier_and_extend_gives_it_a_region(run):
     assert share["known digits"] < 0.1 and share["fours"] > 0.8 and share["mixed pixels"] > 0.95
     assert page["purity"](page["extended"].embedding_[1000:]) > 0.9
     assert np.array_equal(page["extended"].embedding_[:1000], page["before"])
+    assert np.array_equal(page["growing"].embedding_[:300], page["first"])
+    assert len(page["growing"].embedding_) == 900
 
 
 def test_better_starts_and_weights_help_with_gaps(run):
@@ -63,6 +66,10 @@ def test_better_starts_and_weights_help_with_gaps(run):
         aligned = page["align"](fitted.embedding_, page["truth"])
         errors[name] = np.linalg.norm(aligned - page["truth"], axis=1).mean()
     assert errors["weighted"] < errors["better start"] < errors["gaps left out"]
+    of_pairs = page["pdist"](page["restarted"].embedding_)[page["travelled"]]
+    squares = (of_pairs - page["restarted"].distances_) ** 2
+    of_athens = (page["pairs"] == page["names"].index("Athens")).any(axis=1)
+    assert np.isclose(page["per_city"][1], np.sqrt(squares[of_athens].mean()), rtol=1e-4)
     assert page["same"]
 
 
@@ -74,6 +81,8 @@ def test_each_layout_of_a_network_keeps_what_it_is_for(run):
     fitted = page["all_paths"], page["neighbors"]
     near = [page["knn_accuracy"](each.embedding_, page["block"]) for each in fitted]
     assert near[0] < 0.8 < 0.95 < near[1]
+    rows = [list(page["network"]).index(name) for name in page["fixed"]]
+    assert np.array_equal(page["placed"].embedding_[rows], list(page["fixed"].values()))
 
 
 def test_anchors_stay_and_forces_find_the_wrong_one(run):

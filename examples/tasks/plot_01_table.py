@@ -109,6 +109,9 @@ print("map:", embedding.shape, "from", table_to_vectors.transform(cars).shape[1]
 #
 # Colour the map by one column after the other. A column whose colours lie apart tells the groups
 # apart. A number that changes gradually across a group explains the direction of the change.
+# Columns of whole numbers, such as ages and years, are taken for classes:
+# ``color_as="number"`` gives them a colour bar. Convert a date to a number first:
+# ``(date - date.min()).dt.days``.
 
 from skmde.plotting import EmbeddingDisplay
 
@@ -137,6 +140,8 @@ print(f"share of 15 neighbours kept: {neighborhood_recall(vectors, embedding, 15
 
 # %%
 # New rows go through the same pipeline. A category that the table did not have counts as missing.
+# For a data frame that keeps the index of the table, give ``OneHotEncoder`` the parameter
+# ``sparse_output=False``, and call ``cars_map.set_output(transform="pandas")``.
 
 new_car = cars.iloc[[0]].assign(price=9_500, fuel="hydrogen")
 print("place of a new car:", cars_map.transform(new_car).round(1))
@@ -170,6 +175,7 @@ print(f"not scaled, neighbours of the same kind: {knn_accuracy(unscaled, kind):.
 #   gaps is no group of cars. With numbers alone, ``PreserveNeighbors(metric="nan_euclidean")``
 #   takes the gaps as they are.
 # - **Identifiers and dates.** A row number is a number, too. Leave it out, or the map shows it.
+#   Dates are refused. If time matters, convert them to numbers, such as days since the first.
 # - **Columns that say the same twice**, such as kilometres and miles, count twice.
 #
 # :doc:`/neighborhoods` says how to weigh pairs, and :doc:`/judging` how good a map is.

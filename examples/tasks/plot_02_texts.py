@@ -101,7 +101,8 @@ by_words = PreserveNeighbors(metric="cosine", random_state=0).fit(words)
 # latent semantic analysis: the 100 leading singular vectors of the tf-idf matrix.
 #
 # ``Normalizer`` gives each vector unit length. The Euclidean distances of such vectors have the
-# same order as cosines, so the default metric will do.
+# same order as cosines, so the default metric will do. For vectors of any length,
+# ``PreserveNeighbors(metric="cosine")`` finds the same neighbours without this step.
 
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import Normalizer
@@ -145,6 +146,33 @@ print("texts:", ", ".join(names[k] for k in group))
 print("words:", ", ".join(terms[np.argsort(-weights)[:8]]))
 
 # %%
+# Clusters with words as names
+# ----------------------------
+#
+# Cluster the map, and name each cluster by the words that weigh most in its texts.
+# ``repulsive_weight=0.1`` makes tight groups. ``cluster_selection_method="leaf"`` prefers many small
+# clusters to a few large ones. Texts in no cluster get None, and are grey.
+
+from sklearn.cluster import HDBSCAN
+
+tight = PreserveNeighbors(repulsive_weight=0.1, random_state=0).fit(vectors)
+leaves = HDBSCAN(min_cluster_size=25, cluster_selection_method="leaf", copy=True)
+clusters = leaves.fit_predict(tight.embedding_)
+topics = {}
+for k in range(clusters.max() + 1):
+    weights = np.asarray(words[clusters == k].mean(axis=0)).ravel()
+    topics[k] = ", ".join(terms[np.argsort(-weights)[:2]])
+print(f"{len(topics)} clusters; {np.mean(clusters < 0):.0%} of the texts in none")
+
+figure, ax = plt.subplots(figsize=(8, 6.5), layout="constrained")
+named = [topics.get(k) for k in clusters]
+EmbeddingDisplay.from_estimator(tight, named, labels="map", ax=ax)
+_ = ax.set_title("clusters, and their words")
+
+# %%
+# :ref:`The page on clusters <sphx_glr_gallery_tasks_plot_03_clusters.py>` says what such clusters
+# do not prove.
+#
 # How pure the neighbourhoods are, and how many neighbours the maps keep:
 
 from skmde.metrics import knn_accuracy, neighborhood_recall

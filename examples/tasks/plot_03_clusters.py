@@ -171,8 +171,10 @@ for name, (silhouette, agreement) in outcome.items():
 # - **Tests between clusters.** Clusters were chosen to differ in the columns that made the map. A
 #   p-value for such a column is far too small, whatever the test.
 # - **Points in no cluster.** HDBSCAN leaves them out. Report their share with every other figure.
-# - **Two dimensions are for the eye.** For clustering alone, ``PreserveNeighbors(n_components=5)``
-#   has more room; pairs that repel are then sampled.
+# - **Two dimensions are for the eye.** For clustering alone,
+#   ``PreserveNeighbors(n_components=5)``, or 10, has more room; pairs that repel are then sampled.
+#   The rest of this page stays the same. Run the three checks on that embedding, and make a second
+#   map in the plane for the picture.
 #
 # :doc:`/maps` shows what ``repulsive_weight`` does, and :doc:`/judging` which points can be
 # trusted.

@@ -146,6 +146,28 @@ axes[0].set_title("fours placed by transform")
 _ = axes[1].set_title("fours added by extend")
 
 # %%
+# A map that grows month by month
+# -------------------------------
+#
+# Call ``extend`` once for each batch. The rows of all batches are in ``embedding_``, in the order
+# in which they came. A pipeline has no method ``extend`` or ``is_supported``: its last step has,
+# and the steps before it prepare the rows.
+
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+months = np.array_split(rng.permutation(len(X))[:900], 3)
+pipeline = make_pipeline(MinMaxScaler(), PreserveNeighbors(random_state=0)).fit(X[months[0]])
+prepare, growing = pipeline[:-1], pipeline[-1]
+first = growing.embedding_.copy()
+for month in months[1:]:
+    rows = prepare.transform(X[month])
+    strange = ~growing.is_supported(rows, contamination=0.05)
+    growing.extend(rows)
+    print(f"{len(growing.embedding_)} rows; {strange.mean():.0%} of the new ones were outliers")
+print("the first month has not moved:", np.array_equal(growing.embedding_[:300], first))
+
+# %%
 # What can go wrong
 # -----------------
 #

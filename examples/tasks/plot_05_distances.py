@@ -52,7 +52,8 @@ print(D[np.ix_(row, row)].round(1))
 # -------
 #
 # With ``metric="precomputed"``, X is the matrix. A gap is infinite in a dense matrix (``np.inf``,
-# not NaN, which is refused), and is not stored in a sparse one. The squared loss suits errors like
+# not NaN, which is refused), and is not stored in a sparse one. For a matrix with NaN, write
+# ``np.where(np.isnan(D), np.inf, D)``, or ``D.fillna(np.inf)`` of a data frame. The squared loss suits errors like
 # these. The default, "absolute", is better where a few entries are grossly wrong.
 
 from skmde import PreserveDistances, complete_distances
@@ -156,6 +157,15 @@ for k in np.argsort(-np.abs(drawn - weighted.distances_))[:3]:
           f"{drawn[k]:.1f} on the map")  # fmt: skip
 
 # %%
+# Which items fit badly? ``distortions`` has the losses of the pairs. With the squared loss and
+# weights of 1, the root of an item's average is its root mean square error, in hours here. The
+# reports of :mod:`skmde.metrics` need a matrix without gaps.
+
+per_city = np.sqrt(restarted.distortions().by_item())
+for city in np.argsort(-per_city)[:3]:
+    print(f"{names[city]}: off by {per_city[city]:.1f} hours on average over its known pairs")
+
+# %%
 # What can go wrong
 # -----------------
 #
@@ -164,7 +174,7 @@ for k in np.argsort(-np.abs(drawn - weighted.distances_))[:3]:
 # - **Similarities instead of distances.** Large must mean far. For similarities, use
 #   ``PreserveNeighbors(metric="affinity")``.
 # - **Two halves that differ.** The way there takes longer than the way back. The average is taken,
-#   with a warning.
+#   with a warning. If only one of the two is known, it counts alone. Weights are averaged, too.
 # - **Groups without a known distance between them.** Each group is laid out by itself, and they
 #   are put side by side. ``n_unreachable_`` counts the pairs that were left out, so look for
 #   groups with ``scipy.sparse.csgraph.connected_components`` if it is large.

@@ -53,7 +53,8 @@ chapters = nx.to_scipy_sparse_array(novel, weight="weight", dtype=float)
 spectral = QuadraticMDE(weights="precomputed").fit(chapters)
 
 # %%
-# Rows of the embedding are in the order of the graph's nodes. ``edges`` with ``show_edges="all"``
+# Rows of the embedding are in the order of the graph's nodes, so
+# ``pandas.DataFrame(by_paths.embedding_, index=list(novel))`` finds places by name. ``edges`` with ``show_edges="all"``
 # draws the links, and ``annotate`` the names of some nodes.
 
 characters = list(novel)
@@ -143,6 +144,36 @@ for title, fitted in (("path lengths", all_paths), ("neighbours", neighbors)):
     print(
         f"{title:13} nearest nodes of the same group {knn_accuracy(fitted.embedding_, block):.2f}"
     )
+
+# %%
+# From a table of edges, with some nodes fixed
+# --------------------------------------------
+#
+# Networks often come as a table with a row for each edge. ``networkx.from_pandas_edgelist`` makes a
+# graph of it, in which an edge that is listed twice counts once.
+# (``scipy.sparse.coo_array`` would add up the lengths.) To fix nodes, give
+# :class:`~skmde.AnchoredMDE` an array of places, with NaN for free nodes, in the order of
+# the graph's nodes. Places are in the units of the lengths.
+
+import pandas as pd
+
+from skmde import AnchoredMDE
+
+roads = pd.DataFrame(
+    [("Ulm", "Munich", 140), ("Munich", "Passau", 190), ("Ulm", "Stuttgart", 90),
+     ("Stuttgart", "Mainz", 210), ("Mainz", "Fulda", 150), ("Fulda", "Jena", 190),
+     ("Jena", "Passau", 370), ("Stuttgart", "Fulda", 260)],
+    columns=["from", "to", "km"],
+)  # fmt: skip
+network = nx.from_pandas_edgelist(roads, "from", "to", edge_attr="km")
+fixed = {"Munich": (0.0, 0.0), "Mainz": (-230.0, 210.0), "Jena": (0.0, 310.0)}
+places = pd.DataFrame(np.nan, index=list(network), columns=["x", "y"])
+places.loc[list(fixed)] = list(fixed.values())
+
+placed = AnchoredMDE(
+    loss="kamada_kawai", metric="graph", metric_params={"weight": "km"}, random_state=0
+).fit(network, places)
+print(pd.DataFrame(placed.embedding_, index=list(network), columns=["x", "y"]).round(0))
 
 # %%
 # Which one

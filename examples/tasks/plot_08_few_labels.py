@@ -9,7 +9,7 @@ Labels are expensive, and data without labels are not. This page shows two uses 
   one known class attract each other.
 
 Both take one array of labels, in which -1 means that the label is unknown, as scikit-learn's
-semi-supervised classifiers do. :doc:`/anchored` and :doc:`/user_guide` have the background.
+semi-supervised classifiers do. Labels may be names; None and NaN then mean unknown, too. :doc:`/anchored` and :doc:`/user_guide` have the background.
 """
 
 import matplotlib.pyplot as plt

@@ -94,7 +94,28 @@ for title, fitted in maps.items():
 # %%
 # **It prefers what it measures.** If the map is for a classifier, score the classifier:
 # a pipeline whose last step has a ``score`` of its own does that. If it is for
-# eyes, look at the best three or four, and at :doc:`/judging`.
+# eyes, look at the best three or four, and at :doc:`/judging`. Any other measure can be passed as
+# ``scoring``, a function of estimator and rows.
+
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+pipeline = make_pipeline(PreserveNeighbors(random_state=0), KNeighborsClassifier())
+by_accuracy = GridSearchCV(pipeline, {"preserveneighbors__n_components": [2, 3]}, cv=2)
+print(f"accuracy of the classifier: {by_accuracy.fit(X, digits).best_score_:.3f}")
+
+
+def order_kept(fitted, rows, y=None):
+    """The share of triplets of unseen rows whose order of distances the map keeps."""
+    return triplet_accuracy(rows, fitted.transform(rows), random_state=0)
+
+
+by_triplets = GridSearchCV(
+    PreserveNeighbors(random_state=0), {"n_neighbors": [5, 15]}, scoring=order_kept, cv=2
+)
+print(f"triplets of unseen rows: {by_triplets.fit(X).best_score_:.3f}")
+
+# %%
 #
 # What can go wrong
 # -----------------

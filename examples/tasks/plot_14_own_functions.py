@@ -180,6 +180,8 @@ print(f"largest distance from a ring: {errors.max():.1e}")
 #   ``slope`` and ``curvature`` save the time of autograd.
 # - *A set with a given size.* Penalties have lengths of their own, and losses those of the
 #   distances. A set that is much smaller presses all items together.
+# - *A set with a boundary*, such as a half plane, needs ``has_boundary = True``, and projects
+#   directions onto its tangent cone: see :doc:`/constraints`.
 # - *A tangent projection with a wrong factor.* The solver then never stops for the right reason.
 #   ``check_constraint`` finds it.
 

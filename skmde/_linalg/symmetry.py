@@ -104,13 +104,16 @@ def warn_of_asymmetry(entries, gap, largest):
     entries : str
         Plural noun for the entries, for the message.
     gap, largest : float
-        Size of the largest difference, and of the largest entry.
+        Size of the largest difference, and of the largest entry. A difference is infinite where
+        one direction alone is known.
     """
     if gap <= SYMMETRY_TOLERANCE * largest:
         return False
+    differ = f"largest difference {gap:.3g}" if gap < float("inf") else "some known one way only"
+    alone = "" if gap < float("inf") else ", and a direction that is known alone as it is"
     warn(
-        f"The {entries} are not symmetric (largest difference {gap:.3g}); using the average of the "
-        "two directions."
+        f"The {entries} are not symmetric ({differ}); using the average of the two directions"
+        f"{alone}."
     )
     return True
 

@@ -245,3 +245,19 @@ def test_masked_or_unequal_tables_are_refused():
             take((hidden, distances))
         with pytest.raises(ValueError, match=r"same shape .*\(30, 4\) and \(30, 3\)"):
             take((indices, distances[:, :3]))
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda data: PreserveDistances(metric="graph").fit(data),
+        lambda data: PreserveNeighbors(metric="graph").fit(data),
+        lambda data: AnchoredMDE(metric="affinity").fit(data, COORDINATES),
+    ],
+)
+def test_a_table_of_edges_is_told_how_to_become_a_graph(fit):
+    edges = pd.DataFrame({"from": ["Ulm", "Jena"], "to": ["Jena", "Kiel"], "km": [350.0, 560.0]})
+    with pytest.raises(ValueError, match=r"table of shape \(2, 3\).*from_pandas_edgelist"):
+        fit(edges)
+    with pytest.raises(ValueError, match="from_pandas_edgelist"):
+        fit(edges[["km"]])

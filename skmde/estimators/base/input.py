@@ -11,7 +11,7 @@ from skmde._utils.sklearn_compat import check_array, validate_data
 from skmde._utils.validation import as_host_array, check_magnitude, check_not_masked
 from skmde.estimators.base.atomic import AtomicFitMixin
 from skmde.estimators.base.nested_parameters import NestedParametersMixin
-from skmde.preprocessing.graphs.adjacency import as_adjacency, is_networkx
+from skmde.preprocessing.graphs.adjacency import as_adjacency, is_networkx, refuse_edge_table
 from skmde.preprocessing.neighbors.metrics.fitted import skips_missing
 from skmde.preprocessing.neighbors.metrics.parameters import refuse_parameters
 
@@ -71,6 +71,8 @@ class InputMixin(NestedParametersMixin, AtomicFitMixin):
             check_magnitude(X, "weights of the graph")
         else:
             self._refuse_networkx(X)
+            if self._metric_is("graph") or self._metric_is("affinity"):
+                refuse_edge_table(X, self.metric)
             return self._validated(X, reset=True)
         self.n_features_in_ = n
         self.__dict__.pop("feature_names_in_", None)

@@ -95,6 +95,32 @@ def is_networkx(graph):
     return hasattr(graph, "nodes") and hasattr(graph, "edges")
 
 
+def refuse_edge_table(table, metric):
+    """Raise an error if a data frame has a row for each edge, and no matrix of a graph.
+
+    Parameters
+    ----------
+    table : object
+        The caller's argument; what is no data frame, or is square, is left to other checks.
+    metric : str
+        Name of the estimator's metric, for the message.
+
+    Raises
+    ------
+    ValueError
+        If it is a data frame that is not square.
+    """
+    shape = getattr(table, "shape", ())
+    if not hasattr(table, "columns") or len(shape) != 2 or shape[0] == shape[1]:
+        return
+    raise ValueError(
+        f"With metric={metric!r}, X must be a networkx graph or a square matrix, got a table of "
+        f"shape {tuple(shape)}. From a table with a row for each edge, make a graph: "
+        "networkx.from_pandas_edgelist(X, source, target, edge_attr=...), with the names of its "
+        "columns."
+    )
+
+
 def is_unweighted(adjacency):
     """Whether all edges have the same positive length.
 
