@@ -1,4 +1,4 @@
-"""The pages on months, inverses, densities and t-SNE, on fewer samples: what their text says holds."""
+"""The pages on months, inverses, densities and t-SNE, on fewer samples: what they say holds."""
 
 from pathlib import Path
 
