@@ -87,17 +87,15 @@ def test_unknown_penalties():
         rule(attractive="nothing")
 
 
-def test_few_samples_repel_each_other_more_strongly():
-    weights = [rule().for_data(2.0, 2, n, min(K, n // 10)).weight for n in (2, 5, 50, 100, 1000)]
-    assert weights == pytest.approx([1.0, 1.0, 0.1, 0.05, 0.05])
-    ten = rule("all", n_components=10)
-    assert ten.for_data(5.0, 10, 200, K).weight == pytest.approx(0.125)
+def test_few_samples_of_flat_data_repel_each_other_more_strongly():
+    weights = [rule().for_data(2.0, 2, n, K).weight for n in (20, 300, 1000, 3000, 20_000)]
+    assert weights == pytest.approx([1.0, 1.0, 0.45, 0.15, 0.05])
+    assert rule().for_data(5.0, 2, 20_000, K).weight == 1.0  # not flat
 
 
-def test_many_neighbors_of_few_samples_repel_each_other_more_strongly():
-    weights = [rule().for_data(2.0, 2, 100, k).weight for k in (10, 15, 25, 50, 99)]
-    assert weights == pytest.approx([0.05, 0.09, 0.25, 1.0, 1.0])
-    assert rule().for_data(5.0, 2, 100, 50).weight == 1.0  # not flat
+def test_many_neighbors_of_flat_data_repel_each_other_more_strongly():
+    weights = [rule().for_data(2.0, 2, 3000, k).weight for k in (5, 10, 25, 50, 150)]
+    assert weights == pytest.approx([0.05, 0.1, 0.25, 0.5, 1.0])
 
 
 def test_flat_data_get_an_attraction_that_does_not_fade_and_a_small_weight():
@@ -106,7 +104,7 @@ def test_flat_data_get_an_attraction_that_does_not_fade_and_a_small_weight():
         flat, other = (open_rule.for_data(m + excess, m, 900, K) for excess in (0.49, 0.5))
         assert isinstance(flat.attractive, penalties.Huber)
         assert flat.attractive.get_params() == penalties.Huber(1.0).get_params()
-        assert flat.weight == 0.05
+        assert flat.weight == 0.5
         assert isinstance(other.attractive, penalties.Log1p)
         assert other.weight == 1.0
         assert (flat.is_flat, other.is_flat) == (True, False)
