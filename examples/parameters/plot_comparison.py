@@ -120,10 +120,8 @@ plt.show()
 # * Of the digits, maps of neighbours keep 0.68 to 0.79 of the neighbours, distances 0.5 to 0.6, and
 #   PCA 0.45. Distances through space keep the arrangement instead: they and PCA put the outlier at
 #   its place. Maps of neighbours put it beside its neighbours.
-# * The bent sheet is flattened by paths (``n_neighbors=10``), which is what they are for. 300
-#   samples are few for ``PreserveNeighbors()``: its weak repulsion for flat data squeezes the
-#   narrow side of the sheet to a line. ``repulsive_weight=0.5`` gives it its width back; 600
-#   samples need nothing.
+# * The bent sheet is flattened by paths (``n_neighbors=10``), which is what they are for;
+#   ``PreserveNeighbors()`` keeps it whole, too.
 # * Groups without a link between them are parts of their own for "laplacian" and "lle": two columns
 #   tell three parts apart, and all samples of a part are one point.
 # * The knot is a ring for all that see neighbours or paths, and a knot seen from the side for all

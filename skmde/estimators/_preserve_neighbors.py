@@ -140,8 +140,7 @@ class PreserveNeighbors(
         Weight of a pair that repels. With the attraction ``Log1p(2.0)`` it moves the map along a
         spectrum: at 0.01 shapes stay whole, at 0.1 the map is like that of UMAP, at 1 like that of
         t-SNE, which keeps most neighbours. None means 1, and for flat data (see
-        `attractive_penalty`) 0.05, or `n_components` times 2.5 / n_samples or 2 (`n_neighbors` /
-        n_samples)**2 if one of these is more, up to 1.
+        `attractive_penalty`) 30 `n_neighbors` / n_samples, at least 0.05 and at most 1.
     repulsive_fraction : float, default=None
         For "sampled" and "far": number of repulsive pairs, as a multiple of the number of
         pairs of neighbours. None means 1, or 0.5 for a standardized embedding. The pairs are
