@@ -20,8 +20,8 @@ from skmde.functions.thresholds import Huber
 # adds to the dimension of such data; up to _NOISY, path lengths still tell their shape.
 _FLAT, _NOISY = 0.5, 1.0
 # Least weight of a pair of such data that repels. In a map whose attraction and repulsion balance,
-# the square of the length of an edge is about the weight times n_samples / n_neighbors. Edges are to
-# be longer than the threshold of the attraction: shorter ones are springs, which draw the short
+# the square of the length of an edge is about the weight times n_samples / n_neighbors. Edges are
+# to be longer than the threshold of the attraction: shorter ones are springs, which draw the short
 # side of an elongated shape together more than its long side, up to a line. A larger weight tears
 # many samples with noise apart. Figures are from 20 shapes of 30 to 20,000 samples.
 _FLAT_WEIGHT = 0.05
