@@ -25,6 +25,7 @@ from skmde._utils.threads import count_threads
 from skmde._utils.workers import by_workers
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
+from skmde.core.coincident import separate_coincident
 from skmde.core.fixed_items import has_free_item
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
@@ -71,7 +72,7 @@ from skmde.estimators.samples.counted import PositiveWeightSamples
 from skmde.estimators.samples.reach import warn_if_out_of_reach
 from skmde.estimators.samples.supervision import target_pairs, with_targets
 from skmde.estimators.starts.canonical import CanonicalOrder
-from skmde.estimators.starts.neighbors import at_best_size, separate_coincident
+from skmde.estimators.starts.neighbors import at_best_size
 from skmde.functions.base import Penalty
 from skmde.functions.registry import PENALTIES
 from skmde.preprocessing.graphs.components import draw_together

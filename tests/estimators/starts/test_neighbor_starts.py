@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
 
 from skmde import Anchored, AnchoredMDE, PreserveDistances
-from skmde.estimators.starts.neighbors import quadratic_start, random_start, separate_coincident
+from skmde.estimators.starts.neighbors import quadratic_start, random_start
 
 
 def ring(n):
@@ -52,23 +52,6 @@ def test_random_start_is_seeded():
     np.testing.assert_array_equal(first, again)
     assert not np.allclose(first, other)
     assert first.shape == (50, 3)
-
-
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
-def test_rows_that_coincide_but_for_rounding_part(size):
-    rng = np.random.default_rng(0)
-    X = (size * rng.standard_normal((20, 2))).astype(np.float32)
-    X[5], X[6] = X[2], np.nextafter(X[2], np.inf)
-    before = X.copy()
-    Y = separate_coincident(X, np.random.RandomState(0))
-    moved = np.flatnonzero((Y != X).any(axis=1))
-    assert moved.tolist() == [5, 6]
-    distances = np.linalg.norm(Y[[5, 6, 5]] - Y[[2, 2, 6]], axis=1)
-    assert (distances > 1e-6 * size).all()
-    assert (distances < 1e-2 * size).all()
-    np.testing.assert_array_equal(X, before)
-    np.testing.assert_array_equal(Y, separate_coincident(X, np.random.RandomState(0)))
-    assert separate_coincident(Y, np.random.RandomState(0)) is Y
 
 
 @pytest.mark.parametrize("size", [1e30, 1e120, 1e300])
