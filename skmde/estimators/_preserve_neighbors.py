@@ -79,9 +79,6 @@ from skmde.preprocessing.graphs.components import draw_together
 from skmde.preprocessing.graphs.weights import RULES
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
-# Near a sample, these are squares of Euclidean distances up to a factor; the first two are those of
-# vectors of length 1. A dimension estimated from squares is half of that of the data.
-_SQUARES = ("cosine", "correlation", "sqeuclidean")
 _GAP = 4.0  # distance of parts of the map that no pair of neighbours joins
 
 
@@ -514,8 +511,7 @@ class PreserveNeighbors(
         self._check_size(counted.n_items, constraint)
         n_samples = counted.n_items
         sizes = self.n_components, n_samples, neighbors.n_neighbors
-        power = 2 if self.metric in _SQUARES else 1
-        self._rule = self._rule.for_data(power * neighbors.dimension(), *sizes)
+        self._rule = self._rule.for_data(neighbors.dimension(), *sizes)
         self.repulsive_weight_ = self._rule.weight
         with stage("edges"):
             edges, weights, attraction = self._pairs(X, neighbors, y, counted, pairs, random_state)
