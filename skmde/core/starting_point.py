@@ -19,6 +19,7 @@ from skmde._linalg.components import component_labels
 from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.reductions import dot
 from skmde.constraints import Centered, Constraint
+from skmde.core.coincident import separate_coincident
 from skmde.core.fixed_items import start_over_fixed
 from skmde.core.objectives.base import Objective
 from skmde.core.objectives.edge_term import Edges
@@ -60,6 +61,9 @@ class Starts:
         """The starting point for an embedding of the user, shape (n, m)."""
         if self.constraint.is_free and solver.max_iter:
             X = self._of_usual_size(X, solver.scale.length)
+        delta = self.edges.deviations
+        if delta is not None and solver.max_iter:
+            X = self._apart(X, delta)
         return self._feasible(X)
 
     def random(self, random_state: Any, solver: LBFGS) -> torch.Tensor:
@@ -88,6 +92,11 @@ class Starts:
                 return checked_projection(constraint, start + _NOISE * (noise - start))
             start = start + _NOISE * noise
         return start
+
+    def _apart(self, start: torch.Tensor, delta: torch.Tensor) -> torch.Tensor:
+        """The start without coincident items, unless their original distance is 0."""
+        X, pairs_at = start.cpu().numpy(), self.edges.pairs_at
+        return torch.from_numpy(separate_coincident(X, 0, delta.cpu().numpy(), pairs_at)).to(start)
 
     def _of_usual_size(self, start: torch.Tensor, length: float) -> torch.Tensor:
         """The start, scaled to a usual length if it is very much larger or smaller.

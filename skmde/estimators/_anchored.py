@@ -47,8 +47,7 @@ from skmde.estimators.planning.costs import (
 from skmde.estimators.representation.texts import distance_facts, penalty_facts
 from skmde.estimators.samples.anchors import known_coordinates
 from skmde.estimators.samples.reach import warn_if_out_of_reach
-from skmde.estimators.starts.anchored import anchored_start, given_anchored_start
-from skmde.estimators.starts.neighbors import separate_coincident
+from skmde.estimators.starts.anchored import anchored_start, apart, given_anchored_start
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.registry import NAMED_LOSSES, PENALTIES, resolve_loss, resolve_penalty
 from skmde.functions.repulsive import check_repulsive
@@ -510,7 +509,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         with stage("solve"):
 
             def start():
-                return separate_coincident(self._coordinates_with(X), random_state)
+                return apart(self._coordinates_with(X), problem, random_state)
 
             solution = problem.solve(start, old.dtype, **self._solver_options())
         self.embedding_ = self._joined(solution.X[len(old) :])

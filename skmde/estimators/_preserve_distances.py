@@ -48,11 +48,12 @@ from skmde.estimators.planning.sizes import Size
 from skmde.estimators.representation.texts import distance_facts
 from skmde.estimators.samples.anchors import pairs_of_free_items
 from skmde.estimators.starts.distances import (
+    apart,
     named_start,
     scaled_to_distances_if_wild,
     warn_if_too_long,
 )
-from skmde.estimators.starts.neighbors import check_not_wild, checked_start, separate_coincident
+from skmde.estimators.starts.neighbors import check_not_wild, checked_start
 from skmde.functions.adapters import LossOfDistance
 from skmde.functions.base import Loss
 from skmde.functions.registry import NAMED_LOSSES, resolve_loss
@@ -506,7 +507,7 @@ class PreserveDistances(
             source = self._distance_source.extended(X)
             pairs = source.pairs_from(len(old), self.max_pairs, rng)
         with stage("init"):
-            start = separate_coincident(self._coordinates_with(X), rng)
+            start = apart(self._coordinates_with(X), pairs, rng)
         with stage("solve"):
             problem = AnchoredProblem(
                 len(start),
@@ -671,11 +672,12 @@ class PreserveDistances(
         source, pairs = problem.first_guess(source)
         n, m, constraint = source.n_items, self.n_components, problem.constraint
         if isinstance(self.init, str):
-            return named_start(self.init, X, source, pairs, m, rng, n_threads)
+            start = named_start(self.init, X, source, pairs, m, rng, n_threads)
+            return apart(start, pairs, rng)
         start = checked_start(as_host_array(self.init), n, m)
         if constraint.fixes_position:
             check_not_wild(start, pairs.distances, constraint.fixed_coordinates)
         else:
             frame = Frame.centered(start)
             start = scaled_to_distances_if_wild(frame.length * frame.inside(start), pairs)
-        return separate_coincident(start, rng)
+        return apart(start, pairs, rng)

@@ -25,6 +25,7 @@ from skmde._utils.threads import count_threads
 from skmde._utils.workers import by_workers
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
+from skmde.core.coincident import separate_coincident
 from skmde.core.fixed_items import has_free_item
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
@@ -71,16 +72,13 @@ from skmde.estimators.samples.counted import PositiveWeightSamples
 from skmde.estimators.samples.reach import warn_if_out_of_reach
 from skmde.estimators.samples.supervision import target_pairs, with_targets
 from skmde.estimators.starts.canonical import CanonicalOrder
-from skmde.estimators.starts.neighbors import at_best_size, separate_coincident
+from skmde.estimators.starts.neighbors import at_best_size
 from skmde.functions.base import Penalty
 from skmde.functions.registry import PENALTIES
 from skmde.preprocessing.graphs.components import draw_together
 from skmde.preprocessing.graphs.weights import RULES
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
-# Near a sample, these are squares of Euclidean distances up to a factor; the first two are those of
-# vectors of length 1. A dimension estimated from squares is half of that of the data.
-_SQUARES = ("cosine", "correlation", "sqeuclidean")
 _GAP = 4.0  # distance of parts of the map that no pair of neighbours joins
 
 
@@ -523,8 +521,7 @@ class PreserveNeighbors(
         self._check_size(counted.n_items, constraint)
         n_samples = counted.n_items
         sizes = self.n_components, n_samples, neighbors.n_neighbors
-        power = 2 if self.metric in _SQUARES else 1
-        self._rule = self._rule.for_data(power * neighbors.dimension(), *sizes)
+        self._rule = self._rule.for_data(neighbors.dimension(), *sizes)
         self.repulsive_weight_ = self._rule.weight
         with stage("edges"):
             edges, weights, attraction = self._pairs(X, neighbors, y, counted, pairs, random_state)

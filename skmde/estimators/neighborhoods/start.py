@@ -6,10 +6,11 @@ import numpy as np
 
 from skmde._utils.threads import count_threads
 from skmde._utils.validation import as_host_array
+from skmde.core.coincident import separate_coincident
 from skmde.core.precision import is_far
 from skmde.core.stiff_repulsion import balancing_scale, is_stiff
 from skmde.estimators.base.input import has_missing
-from skmde.estimators.starts.neighbors import given_start, named_start, separate_coincident
+from skmde.estimators.starts.neighbors import given_start, named_start
 
 
 def starting_point(

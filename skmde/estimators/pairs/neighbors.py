@@ -12,6 +12,7 @@ from skmde.estimators.neighborhoods.weights import NeighborWeights
 from skmde.estimators.samples.support import support_by_tables, support_of_tables
 from skmde.preprocessing.dimension import intrinsic_dimension
 from skmde.preprocessing.graphs.weights import near_of_tables
+from skmde.preprocessing.neighbors.metrics.names import is_squared
 from skmde.preprocessing.neighbors.tables import NeighborTables, SimilarityTables
 
 
@@ -96,6 +97,7 @@ class NeighborPairs:
             search.update(metric=metric, max_distance=max_distance)
             tables = NeighborTables(X, n_neighbors, **search)
         self._has_lengths = named != "affinity"
+        self._is_squared = is_squared(metric)
         self._weights = NeighborWeights() if weights is None else weights
         self._use(tables, search.get("device"))
         if given is None:
@@ -112,12 +114,16 @@ class NeighborPairs:
         return self._graph
 
     def lengths(self):
-        """Symmetric graph of the distances of neighbours, in the largest as the unit; above 0."""
+        """Symmetric graph of the lengths between neighbours, in the largest as the unit; above 0.
+
+        A length is the distance, or its root if the metric is the square of a distance.
+        """
         indices, distances = self._tables.indices, self._tables.distances
         present = (indices >= 0) & np.isfinite(distances)
         rows = np.repeat(np.arange(self.n_items), present.sum(axis=1))
         values = distances[present].astype(np.float64)
-        values = np.maximum(values / (values.max(initial=0.0) or 1.0), 1e-9)
+        values /= values.max(initial=0.0) or 1.0
+        values = np.maximum(np.sqrt(values) if self._is_squared else values, 1e-9)
         shape = (self.n_items, self.n_items)
         directed = sp.csr_array((values, (rows, indices[present])), shape=shape)
         return directed.maximum(directed.T).tocsr()
@@ -126,7 +132,8 @@ class NeighborPairs:
         """Intrinsic dimension of the samples, NaN if there are too few distances, or none."""
         if not self._has_lengths:
             return np.nan
-        return intrinsic_dimension(self._tables.distances)
+        dimension = intrinsic_dimension(self._tables.distances)
+        return 2 * dimension if self._is_squared else dimension
 
     def extended(self, X):
         other = copy.copy(self)
@@ -142,7 +149,9 @@ class NeighborPairs:
 
     def support_of_fitted(self):
         """The support that each fitted sample would have, were it an unseen one."""
-        return support_of_tables(self._tables, self.n_neighbors, self.dimension())
+        # the dimension by which their distances grow, be these squares or not
+        dimension = intrinsic_dimension(self._tables.distances)
+        return support_of_tables(self._tables, self.n_neighbors, dimension)
 
     def nearest(self, X, k):
         """Indices of the k nearest samples of each unseen row, -1 where there are fewer."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from skmde._linalg.frame import Unit
 from skmde._linalg.principal import principal_scores
 from skmde._linalg.scaling import root_mean_square
 from skmde._utils.warn import warn
+from skmde.core.coincident import separate_coincident
 from skmde.core.objectives.all_pairs import pairs_at
 from skmde.core.spectral.classical import landmark_mds
 from skmde.preprocessing.graphs.components import pack_components
@@ -103,6 +106,11 @@ def scaled_to_distances_if_wild(X, pairs):
     return X if 1e-3 < factor < 1e3 else X * factor
 
 
+def apart(X, pairs, random_state):
+    """Starting coordinates without coincident items, unless their original distance is 0."""
+    return separate_coincident(X, random_state, pairs.distances, partial(_pairs_at, pairs, len(X)))
+
+
 def warn_if_too_long(distances, constraint, n_components):
     """Warn if the original distances are mostly longer than a set is wide."""
     diameter = constraint.diameter(n_components)
@@ -118,7 +126,7 @@ def warn_if_too_long(distances, constraint, n_components):
 def _factor(X, pairs):
     n, p = len(X), len(pairs.distances)
     some = np.arange(0, p, -(-p // _N_SCALE_PAIRS))
-    i, j = (pairs_at(some, n) if pairs.edges is None else pairs.edges[some]).T
+    i, j = _pairs_at(pairs, n, some).T
     deviations = pairs.distances[some].astype(np.float64)
     ours, theirs = Unit.largest(X), Unit.largest(deviations)
     if not deviations.any():
@@ -129,3 +137,7 @@ def _factor(X, pairs):
     if not squares > 0:
         return 1.0
     return float((theirs.inside(deviations) * d).sum() / squares * (theirs.size / ours.size))
+
+
+def _pairs_at(pairs, n, positions):
+    return pairs_at(positions, n) if pairs.edges is None else pairs.edges[positions]

@@ -15,7 +15,6 @@ from scipy.sparse.csgraph import dijkstra
 from skmde._linalg.csgraph import with_short_indices
 from skmde._linalg.frame import Frame
 from skmde._linalg.principal import principal_scores
-from skmde._utils.random import private_generator
 from skmde._utils.validation import check_not_masked
 from skmde.core.spectral.classical import landmark_mds
 from skmde.core.spectral.laplacian import laplacian_embedding
@@ -334,23 +333,6 @@ def given_start(init, n_samples, n_components, *, movable=True):
             f"init holds entries as large as {largest:.3g}, beyond the range of float32; scale it."
         )
     return start.astype(np.float32)
-
-
-def separate_coincident(X, random_state):
-    """Add seeded noise of 1e-4 of the embedding's scale to rows that coincide up to rounding.
-
-    Coincident items exert no force on each other, so a solver cannot separate them.
-    """
-    size = float(np.abs(X - X.mean(axis=0)).max()) or 1.0
-    cells = np.rint(X.astype(np.float64) / size / 1e-6) + 0.0  # no -0.0
-    _, first, inverse = np.unique(cells, axis=0, return_index=True, return_inverse=True)
-    again = np.flatnonzero(first[inverse.ravel()] != np.arange(X.shape[0]))
-    if again.size == 0:
-        return X
-    rng = private_generator(random_state)
-    X = X.copy()
-    X[again] += (1e-4 * size) * rng.standard_normal((again.size, X.shape[1])).astype(X.dtype)
-    return X
 
 
 def _unit_size(X):

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 from scipy.spatial.distance import cdist, pdist
 from sklearn.decomposition import PCA
 
+from skmde import AnchoredMDE, PreserveDistances
 from skmde.core.spectral.classical import landmark_mds
 from skmde.estimators.pairs.base import Pairs
 from skmde.estimators.pairs.row_distances import RowDistances
@@ -195,3 +197,60 @@ def test_columns_without_spread_are_filled_with_a_little_noise():
     np.testing.assert_array_equal(fill_constant_columns(X.copy(), rng()), filled)
     full = rng().standard_normal((200, 3))
     np.testing.assert_array_equal(fill_constant_columns(full.copy(), rng()), full)
+
+
+def _edges(name):
+    """Graphs in which many nodes have the same distances to all others."""
+    if name == "binary tree":
+        return [((i - 1) // 2, i) for i in range(1, 63)]
+    if name == "ternary tree":
+        return [((i - 1) // 3, i) for i in range(1, 40)]
+    if name == "star":
+        return [(0, i) for i in range(1, 20)]
+    if name == "complete bipartite":
+        return [(i, 5 + j) for i in range(5) for j in range(8)]
+    return [(i, i + 1) for i in range(4)] + [(i // 4, 5 + i) for i in range(20)]  # caterpillar
+
+
+def graph(name):
+    i, j = np.transpose(_edges(name))
+    half = sp.csr_array((np.ones(len(i)), (i, j)), shape=(j.max() + 1,) * 2)
+    return half + half.T
+
+
+@pytest.mark.parametrize(
+    "name, params",
+    [
+        ("binary tree", {"loss": "kamada_kawai"}),
+        ("ternary tree", {"loss": "squared"}),
+        ("star", {"loss": "kamada_kawai"}),
+        ("complete bipartite", {"loss": "squared"}),
+        ("caterpillar", {"loss": "kamada_kawai"}),
+        ("caterpillar", {"monotone": "interval"}),
+    ],
+    ids=str,
+)
+def test_nodes_with_the_same_distances_do_not_share_a_place(name, params):
+    fitted = [
+        PreserveDistances(metric="graph", init=init, random_state=seed, **params).fit(graph(name))
+        for init, seed in [("classical", 0), *(("random", seed) for seed in range(3))]
+    ]
+    values = [estimator.stress_ for estimator in fitted]
+    assert pdist(fitted[0].embedding_).min() > 0.01
+    assert values[0] < 1.05 * min(values[1:])
+
+
+@pytest.mark.parametrize("name", ["ternary tree", "caterpillar"])
+def test_nodes_with_the_same_distances_do_not_share_a_place_beside_anchors(name):
+    known = np.full((graph(name).shape[0], 2), np.nan)
+    known[:2] = [[0.0, 0.0], [1.0, 0.0]]
+    estimator = AnchoredMDE(loss="squared", metric="graph", random_state=0)
+    assert pdist(estimator.fit(graph(name), known).embedding_).min() > 0.01
+
+
+@pytest.mark.parametrize("loss", ["absolute", "squared", "kamada_kawai"])
+def test_equal_rows_keep_a_common_place(loss):
+    X = np.random.default_rng(0).standard_normal((12, 5))
+    D = cdist(X, X)[np.repeat(np.arange(12), 2)][:, np.repeat(np.arange(12), 2)]
+    Y = PreserveDistances(loss=loss, metric="precomputed", random_state=0).fit_transform(D)
+    assert np.abs(Y[::2] - Y[1::2]).max() < 1e-5

@@ -1,12 +1,15 @@
 """Where a solve begins."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
 
-from skmde import Anchored, AnchoredMDE, PreserveDistances
-from skmde.estimators.starts.neighbors import quadratic_start, random_start, separate_coincident
+from skmde import Anchored, AnchoredMDE, PreserveDistances, PreserveNeighbors
+from skmde.estimators.starts.neighbors import quadratic_start, random_start
+from skmde.exceptions import ConvergenceWarning
 
 
 def ring(n):
@@ -47,28 +50,29 @@ def test_spectral_start_does_not_depend_on_threads(n):
     np.testing.assert_array_equal(quadratic_start(graph, 2, 1), quadratic_start(graph, 2, 3))
 
 
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine", "correlation"])
+def test_isomap_adds_up_distances_where_the_metric_is_their_square(metric):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.2, 1.0, (80, 1)) * [3.0, 0.0, 0.0, 1.0] + rng.random((80, 4))
+    plain = X
+    if metric != "sqeuclidean":
+        plain = X - X.mean(axis=1, keepdims=True) if metric == "correlation" else X
+        plain = plain / np.linalg.norm(plain, axis=1, keepdims=True)
+    common = {"init": "isomap", "n_neighbors": 6, "snapshot_every": 1, "max_iter": 2}
+    common |= {"random_state": 0, "repulsive_weight": 1.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        squared = PreserveNeighbors(metric=metric, **common).fit(X)
+        expected = PreserveNeighbors(**common).fit(plain)
+    start, other = squared.snapshots_[0], expected.snapshots_[0]
+    np.testing.assert_allclose(start, other, atol=2e-3 * np.abs(other).max())
+
+
 def test_random_start_is_seeded():
     first, again, other = (random_start(50, 3, np.random.RandomState(seed)) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert not np.allclose(first, other)
     assert first.shape == (50, 3)
-
-
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
-def test_rows_that_coincide_but_for_rounding_part(size):
-    rng = np.random.default_rng(0)
-    X = (size * rng.standard_normal((20, 2))).astype(np.float32)
-    X[5], X[6] = X[2], np.nextafter(X[2], np.inf)
-    before = X.copy()
-    Y = separate_coincident(X, np.random.RandomState(0))
-    moved = np.flatnonzero((Y != X).any(axis=1))
-    assert moved.tolist() == [5, 6]
-    distances = np.linalg.norm(Y[[5, 6, 5]] - Y[[2, 2, 6]], axis=1)
-    assert (distances > 1e-6 * size).all()
-    assert (distances < 1e-2 * size).all()
-    np.testing.assert_array_equal(X, before)
-    np.testing.assert_array_equal(Y, separate_coincident(X, np.random.RandomState(0)))
-    assert separate_coincident(Y, np.random.RandomState(0)) is Y
 
 
 @pytest.mark.parametrize("size", [1e30, 1e120, 1e300])

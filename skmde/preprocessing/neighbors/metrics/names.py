@@ -28,6 +28,7 @@ __all__ = [
     "is_angular",
     "is_boolean",
     "is_shift_invariant",
+    "is_squared",
     "known_to_pynndescent",
     "known_to_sklearn",
 ]
@@ -47,6 +48,8 @@ _BOOLEAN = frozenset(
 )
 
 
+# Squares of Euclidean distances up to a factor; the first two are those of vectors of length 1.
+_SQUARED = frozenset(["cosine", "correlation", "sqeuclidean"])
 _SIMILARITIES = frozenset(["direct_cosine", "dot", "inner_product", "true_angular"])
 
 
@@ -72,6 +75,15 @@ def is_angular(form):
 def is_shift_invariant(metric):
     """Whether adding one vector to all rows changes no distance."""
     return not callable(metric) and metric in _SHIFT_INVARIANT
+
+
+def is_squared(metric):
+    """Whether the metric is the square of a distance.
+
+    Then its roots add up along paths, and a dimension estimated from its values is half of that of
+    the data.
+    """
+    return not callable(metric) and metric in _SQUARED
 
 
 def homogeneity(metric):

@@ -1,0 +1,86 @@
+"""Starting points in which items that belong apart do not coincide.
+
+Coincident items exert no force on each other. If they also have the same distances to all others,
+as the leaves of a star have, no force ever separates them: a solver keeps them together. So items
+whose places are equal, up to rounding, are moved apart by seeded noise. Items that their original
+distance holds together stay together, since for them a common place is the solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from skmde._linalg.components import component_labels
+from skmde._linalg.frame import Frame
+from skmde._utils.random import private_generator
+
+_SAME = 1e-6  # distance of coincident items, relative to the size of the embedding
+_NOISE = 1e-4  # that moves them apart
+_BITS = 21  # of the number of a cell along a column
+
+
+def separate_coincident(
+    X: np.ndarray,
+    random_state: Any,
+    distances: np.ndarray | None = None,
+    pairs_at: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> np.ndarray:
+    """Add seeded noise of 1e-4 of the embedding's size to rows that coincide up to rounding.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, m)
+    random_state : int, RandomState or Generator
+    distances : ndarray of shape (p,), default=None
+        Original distances of pairs. Items whose distance is 0 up to rounding stay together.
+    pairs_at : callable, default=None
+        Takes positions in `distances` and returns the pairs there, shape (k, 2).
+
+    Returns
+    -------
+    X : ndarray of shape (n, m)
+        The same array if no item has to move.
+    """
+    n, m = X.shape
+    frame = Frame.around(X.astype(np.float64))
+    Y = frame.inside(X.astype(np.float64)) / _SAME
+    firsts = [_first_in_cell(Y + shift / (m + 1)) for shift in range(m + 1)]
+    names = np.arange(n)
+    if all((first == names).all() for first in firsts):
+        return X
+    if distances is not None and pairs_at is not None:
+        nearest = np.flatnonzero(distances <= _SAME * distances.max(initial=0.0))
+        labels = component_labels(pairs_at(nearest), n)
+        names = np.zeros_like(names) if labels is None else labels
+    again = np.flatnonzero(np.any([names[first] != names for first in firsts], axis=0))
+    if again.size == 0:
+        return X
+    noise = private_generator(random_state).standard_normal((again.size, m))
+    # Items that stay together get the same noise.
+    _, first, inverse = np.unique(names[again], return_index=True, return_inverse=True)
+    X = X.copy()
+    X[again] += ((_NOISE * frame.length) * noise[first[inverse.ravel()]]).astype(X.dtype)
+    return X
+
+
+def _first_in_cell(Y: np.ndarray) -> np.ndarray:
+    """The first row in the same cell of a grid of width 1 as each row, shape (n,).
+
+    Two rows a fraction apart may be on both sides of a boundary. Of m + 1 grids in which the
+    boundaries of each column differ, at most m have one between two rows that are less than
+    1 / (m + 1) apart.
+    """
+    cells = np.floor(Y).astype(np.int64)
+    names, bits = cells[:, 0], _BITS
+    for column in cells.T[1:]:
+        if bits + _BITS > 63:
+            different, names = np.unique(names, return_inverse=True)
+            if len(different) == len(names):
+                return np.arange(len(names))
+            names, bits = names.ravel(), 63 - _BITS
+        names, bits = (names << _BITS) + column, bits + _BITS
+    _, first, inverse = np.unique(names, return_index=True, return_inverse=True)
+    return first[inverse.ravel()]
