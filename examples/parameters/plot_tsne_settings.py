@@ -163,7 +163,7 @@ maps["from a sample"] = PreserveNeighbors(
 # items of which the nearer two are the same in data and map.
 
 figures = {}
-figure, axes = plt.subplots(2, 4, figsize=(14, 7.6), layout="constrained")
+figure, axes = plt.subplots(2, 4, figsize=(10.8, 6), layout="constrained")
 for ax, (name, Z) in zip(axes.flat, {**maps, "scikit-learn": theirs}.items(), strict=False):
     figures[name] = neighborhood_recall(X, Z), triplet_accuracy(X, Z, random_state=0)
     print(f"{name:15} recall {figures[name][0]:.2f}, triplets {figures[name][1]:.2f}")

@@ -195,7 +195,7 @@ for name, (recall, step, way) in figures.items():
 
 class_of = classes[everyone]
 limits = [min(Z.min() for Z in anchored) - 1, max(Z.max() for Z in anchored) + 1]
-figure, axes = plt.subplots(1, n_months, figsize=(3 * n_months, 3.3), layout="constrained")
+figure, axes = plt.subplots(1, n_months, figsize=(10.8, 2.6), layout="constrained")
 for month, ax in enumerate(axes):
     Z = anchored[month]
     EmbeddingDisplay.from_embedding(Z, class_of[items[month]], labels="map", ax=ax)
@@ -206,7 +206,7 @@ for month, ax in enumerate(axes):
 # The way of each item from the first month to the last, under each of the four: movers are black.
 
 stayers = np.intersect1d(items[0], items[-1])
-figure, axes = plt.subplots(1, 4, figsize=(14, 3.8), layout="constrained")
+figure, axes = plt.subplots(1, 4, figsize=(10.8, 3.1), layout="constrained")
 for ax, (name, maps) in zip(axes, ways.items(), strict=True):
     ends = np.stack([maps[k][np.searchsorted(items[k], stayers)] for k in (0, -1)])
     moves = np.isin(stayers, movers)

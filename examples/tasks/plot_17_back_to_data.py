@@ -66,7 +66,7 @@ walk = np.linspace(start, end, 12)
 pictures = inverse.predict(walk).reshape(-1, 8, 8)
 gaps = NearestNeighbors(n_neighbors=1).fit(places).kneighbors(walk)[0].ravel()
 
-figure = plt.figure(figsize=(11, 5.4), layout="constrained")
+figure = plt.figure(figsize=(10.8, 5.4), layout="constrained")
 panels = figure.add_gridspec(3, 12)
 ax = figure.add_subplot(panels[:2, 3:9])
 ax.scatter(*places.T, c=y, s=6, cmap="tab10")
@@ -138,16 +138,17 @@ for name, (old, new) in placed.items():
     accuracy[name] = KNeighborsClassifier(10).fit(old, y).score(new, y_new)
     print(f"{name:22} recall {recall[name]:.2f}, classes {accuracy[name]:.3f}")
 
-figure, axes = plt.subplots(1, 4, figsize=(15, 4), layout="constrained")
+figure, axes = plt.subplots(1, 4, figsize=(10.8, 3.1), layout="constrained")
 for ax, (name, (old, new)) in zip(axes, placed.items(), strict=True):
     ax.scatter(*old.T, s=4, color="lightgrey")
     ax.scatter(*new.T, c=y_new, s=7, cmap="tab10")
     ax.set(title=f"{name}: recall {recall[name]:.2f}", aspect="equal", xticks=[], yticks=[])
 
 # %%
-# ``transform`` is best: it minimises the average distortion of each row. The network that minimises
-# the distortion of all rows comes next among the networks. The one that learns places does not: a
-# network is smooth, so it draws lines across the gaps of a map that was made without it.
+# ``transform`` is best: it minimises the average distortion of each row. Of the two networks, the
+# one that minimises the distortion of all rows keeps more neighbours, and tells the classes as well
+# as the other. A network that learns places is smooth, so it draws lines across the gaps of a map
+# that was made without it.
 #
 # Which one
 # ---------

@@ -90,7 +90,7 @@ for data, X in (("groups", groups), ("digits", digits)):
 # others.
 
 panels = ("default", "by distance", "exponential", "distances")
-figure, axes = plt.subplots(1, 4, figsize=(15, 3.9), layout="constrained")
+figure, axes = plt.subplots(1, 4, figsize=(10.8, 3), layout="constrained")
 for ax, way in zip(axes, panels, strict=True):
     names = [f"width {width:g}" for width in widths]
     EmbeddingDisplay.from_embedding(maps["groups", way], names, labels="map", ax=ax)
@@ -100,7 +100,7 @@ for ax, way in zip(axes, panels, strict=True):
 # The digits, coloured by the radius in the data: dark is dense. Such a colour shows the densities on
 # any map, whatever its points do, and is the safest way.
 
-figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10.8, 3.4), layout="constrained")
 for ax, way in zip(axes, ("default", "by distance", "exponential"), strict=True):
     EmbeddingDisplay.from_embedding(
         maps["digits", way], radius(digits), color_name="log radius", color_as="number", ax=ax

@@ -45,8 +45,9 @@ def separate_coincident(
         The same array if no item has to move.
     """
     n, m = X.shape
-    frame = Frame.around(X.astype(np.float64))
-    Y = frame.inside(X.astype(np.float64)) / _SAME
+    Y = X.astype(np.float64)
+    frame = Frame.around(Y)
+    Y = frame.inside(Y) / _SAME
     firsts = [_first_in_cell(Y + shift / (m + 1)) for shift in range(m + 1)]
     names = np.arange(n)
     if all((first == names).all() for first in firsts):
