@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from skmde._utils.device import is_cpu
+from skmde._utils.device import empty, is_cpu
 from skmde._utils.jit import CONTRACT, REASSOCIATE, jit
 from skmde._utils.threads import count_threads, run_pieces
 
@@ -113,7 +113,7 @@ def add_multiple(
     occupy the cores that the solver's own threads need next.
     """
     if out is None:
-        out = torch.empty_like(a)
+        out = empty(a.shape, a)
     if is_cpu(a):
         _add_multiple(_flat(a), _flat(b), float(factor), _flat(out))
         return out
@@ -174,7 +174,7 @@ def quantile_of_lengths(a: torch.Tensor, share: float) -> torch.Tensor:
 def shorten_rows(a: torch.Tensor, longest: float) -> torch.Tensor:
     """A copy of ``a`` whose rows have at most the Euclidean length `longest`."""
     if is_cpu(a):
-        out = torch.empty_like(a)
+        out = empty(a.shape, a)
         _shorten_rows(_matrix(a), longest, _matrix(out))
         return out
     lengths = torch.linalg.vector_norm(a, dim=1, keepdim=True)

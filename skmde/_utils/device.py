@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import torch
 
 # its name before torch 2.5
@@ -67,6 +68,24 @@ def is_cpu(where: torch.Tensor | torch.device) -> bool:
     """
     device = where.device if isinstance(where, torch.Tensor) else where
     return device.type == "cpu"
+
+
+def empty(shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
+    """A tensor without values, of the dtype and on the device of another one.
+
+    On the CPU, numpy allocates it: in large pages, if it is large. torch's memory comes in small
+    pages, and the system takes ten times as long to give them.
+    """
+    if not is_cpu(like):
+        return torch.empty(shape, dtype=like.dtype, device=like.device)
+    return torch.from_numpy(np.empty(shape, like[:0].detach().numpy().dtype))
+
+
+def zeros(shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
+    """The same, of zeros."""
+    if not is_cpu(like):
+        return torch.zeros(shape, dtype=like.dtype, device=like.device)
+    return torch.from_numpy(np.zeros(shape, like[:0].detach().numpy().dtype))
 
 
 def read_numbers(*values: float | torch.Tensor) -> list[float]:

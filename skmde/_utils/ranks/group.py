@@ -47,6 +47,7 @@ class Ranks:
         # gloo's messages start and end on the CPU, NCCL's on GPUs.
         self._only_gpu = "nccl" in backends and "cpu:gloo" not in backends
         self._any_gpu = "nccl" in backends
+        self._rooms: dict[tuple[int, torch.dtype, torch.device], torch.Tensor] = {}
 
     def bounds(self, n: int) -> list[int]:
         """Where the shares of n rows begin, and where the last one ends; they depend on n alone."""
@@ -59,36 +60,43 @@ class Ranks:
 
     def total(
         self, array: torch.Tensor, numbers: torch.Tensor, check: int | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Sums over the ranks of an array and of a few numbers, of the same shapes on all of them.
+    ) -> torch.Tensor:
+        """Replace an array by its sum over the ranks, and add up a few numbers.
 
         Parameters
         ----------
         array : torch.Tensor
+            Contiguous, and of the same shape on all ranks.
         numbers : torch.Tensor of shape (k,), float64
             On the device of the array.
         check : int, default=None
             A number that must be the same on all ranks.
+
+        Returns
+        -------
+        totals : torch.Tensor of shape (k,)
+            Of the numbers.
 
         Raises
         ------
         RuntimeError
             If `check` differs, so that the ranks do not compute the same thing.
         """
-        flat, few = self._sent(array).reshape(-1), self._sent(numbers)
+        flat, few = self._sent(array).view(-1), self._sent(numbers)
         if check is not None:
             few = torch.cat([few, torch.tensor([check], device=few.device).view(torch.float64)])
-        found, everyones = self._sum(flat, few)
+        everyones = self._add_up(flat, few)
         if check is not None:
             if any(int(x[-1:].view(torch.int64)) != check for x in everyones):
                 raise different_results()
             everyones = [x[:-1] for x in everyones]
-        total = _by_halves(everyones)
-        return found.view(array.shape).to(array.device), total.to(numbers.device)
+        if flat.device != array.device:
+            array.view(-1).copy_(flat)
+        return _by_halves(everyones).to(numbers.device)
 
-    def sum(self, array: torch.Tensor) -> torch.Tensor:
-        """Sum over the ranks of an array of the same shape on all of them."""
-        return self.total(array, torch.empty(0, dtype=torch.float64, device=array.device))[0]
+    def add_up(self, array: torch.Tensor) -> None:
+        """Replace an array by its sum over the ranks, on all of which it has the same shape."""
+        self.total(array, torch.empty(0, dtype=torch.float64, device=array.device))
 
     def fill(self, array: np.ndarray, bounds: Sequence[int]) -> None:
         """Complete an array of which rank r has computed the rows ``bounds[r]:bounds[r + 1]``."""
@@ -134,25 +142,30 @@ class Ranks:
             json.JSONDecoder().decode(text.tobytes().decode()) for (text,) in self.gathered([sent])
         ]
 
-    def _sum(
-        self, flat: torch.Tensor, numbers: torch.Tensor
-    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """Sum of a vector over the ranks, and the few numbers of each of them."""
+    def _add_up(self, flat: torch.Tensor, numbers: torch.Tensor) -> list[torch.Tensor]:
+        """Replace a vector by its sum over the ranks; return the few numbers of each of them."""
+        every = range(self.size)
         if self.size <= _WHOLE:
-            room = [[torch.empty_like(flat), torch.empty_like(numbers)] for _ in range(self.size)]
+            room = [[self._room(rank, flat), torch.empty_like(numbers)] for rank in every]
             parts = self._swap([flat, numbers], room)
-            return _by_halves([part for part, _ in parts]), [few for _, few in parts]
-        bounds = self.bounds(len(flat))
-        cuts = [slice(a, b) for a, b in pairwise(bounds)]
+            _by_halves([part for part, _ in parts], out=flat)
+            return [few for _, few in parts]
+        cuts = [flat[a:b] for a, b in pairwise(self.bounds(len(flat)))]
         own = cuts[self.rank]
         parts = self._exchange(
-            [[flat[cut], numbers] for cut in cuts],
-            [[torch.empty_like(flat[own]), torch.empty_like(numbers)] for _ in cuts],
+            [[cut, numbers] for cut in cuts],
+            [[self._room(rank, own), torch.empty_like(numbers)] for rank in every],
         )
-        total = torch.empty_like(flat)
-        total[own] = _by_halves([part for part, _ in parts])
-        self._exchange([[total[own]] for _ in cuts], [[total[cut]] for cut in cuts])
-        return total, [few for _, few in parts]
+        _by_halves([part for part, _ in parts], out=own)
+        self._exchange([[own] for _ in cuts], [[cut] for cut in cuts])
+        return [few for _, few in parts]
+
+    def _room(self, rank: int, like: torch.Tensor) -> torch.Tensor:
+        """Memory for what a rank sends, kept for the next sum: the system is slow to give more."""
+        key = rank, like.dtype, like.device
+        if key not in self._rooms or len(self._rooms[key]) < len(like):
+            self._rooms[key] = torch.empty_like(like)
+        return self._rooms[key][: len(like)]
 
     def _swap(
         self, sent: list[torch.Tensor], received: list[list[torch.Tensor]]
@@ -210,15 +223,20 @@ def digest(X: torch.Tensor) -> int | None:
     """A number that tells embeddings on the CPU apart; None on a GPU, which nothing waits for."""
     if X.is_cuda:
         return None
-    return int(X.view(torch.int32 if X.dtype == torch.float32 else torch.int64).sum())
+    # torch adds up 32-bit integers twenty times slower.
+    words: np.ndarray = X.numpy().view(np.int32 if X.dtype == torch.float32 else np.int64)
+    return int(words.sum(dtype=np.int64))
 
 
-def _by_halves(parts: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Sum of some tensors: each half of them is added up before the whole."""
+def _by_halves(parts: Sequence[torch.Tensor], out: torch.Tensor | None = None) -> torch.Tensor:
+    """Sum of some tensors: each half of them is added up before the whole.
+
+    `out` may be one of the parts.
+    """
     if len(parts) == 1:
-        return parts[0]
+        return parts[0] if out is None else out.copy_(parts[0])
     middle = len(parts) // 2
-    return _by_halves(parts[:middle]) + _by_halves(parts[middle:])
+    return torch.add(_by_halves(parts[:middle]), _by_halves(parts[middle:]), out=out)
 
 
 def _bytes(array: np.ndarray) -> torch.Tensor:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.vector_kernels import combine, history_dots, momentum_step
+from skmde._utils.device import empty
 from skmde._utils.ranks.group import Ranks, digest
 from skmde._utils.threads import even_pieces, run_pieces
 from skmde.core.kernels import numba_edges
@@ -34,7 +35,9 @@ _EDGES_PER_PIECE = 1 << 18
 _PAIRS_PER_PIECE = 1 << 17
 _MAX_PIECES = 16
 _MIN_PIECES = 4
-_PARTS = 1 << 26  # limit on the numbers in all pieces' gradients; large gradients get fewer pieces
+# Each piece has a gradient of its own, which takes memory and time. So a piece has at least this
+# number of edges for each entry of the gradient.
+_EDGES_PER_ENTRY = 0.6
 _SMALL = 1 << 14  # numbers; up to here, one thread sums the pieces' gradients
 _NUMBERS_PER_PIECE = 1 << 15  # of a long vector
 
@@ -73,7 +76,7 @@ class CompiledBackend(Backend):
         pieces = Pieces(
             edge_pieces(counts, length), ranks if sum(counts) > _EDGES_PER_PIECE else None
         )
-        parts = torch.zeros((len(pieces.own), length), dtype=dtype).numpy()
+        parts = np.zeros((len(pieces.own), length), arguments[0][1].dtype)
 
         def sums(X: torch.Tensor, scale: float) -> tuple[Value, torch.Tensor]:
             x = X.numpy()
@@ -83,7 +86,7 @@ class CompiledBackend(Backend):
                 kernel: Any = numba_edges.add_edges
                 return float(kernel(*pairs[:2], x, *pairs[2:], start, stop, G))
 
-            gradient = torch.empty_like(X)
+            gradient = empty(X.shape, X)
             value = self._sum(add, pieces, parts, scale, gradient.view(-1).numpy(), x)
             return value, gradient
 
@@ -117,7 +120,7 @@ class CompiledBackend(Backend):
                     numba_edges.add_all_pairs(kind, params, columns, w, delta, start, stop, G)
                 )
 
-            flat = torch.empty(m * n, dtype=X.dtype)
+            flat = empty((m * n,), X)
             value = self._sum(add, pieces, parts, scale, flat.numpy(), columns)
             return value, flat.view(m, n).T.contiguous()
 
@@ -238,10 +241,10 @@ class CompiledBackend(Backend):
             out[:] = 0
         numbers = np.zeros(pieces.count)
         numbers[pieces.first : pieces.first + len(totals)] = totals
-        found, values = ranks.total(
+        values = ranks.total(
             torch.from_numpy(out), torch.from_numpy(numbers), digest(torch.from_numpy(x))
         )
-        np.multiply(found.numpy(), out.dtype.type(scale), out=out)
+        np.multiply(out, out.dtype.type(scale), out=out)
         return sum(values.tolist()) * scale
 
     def _collect(self, parts: Any, scale: float, out: Any) -> None:
@@ -267,7 +270,7 @@ class CompiledBackend(Backend):
     def combine(
         self, H: torch.Tensor, coefficients: np.ndarray, g: torch.Tensor, scale: float
     ) -> torch.Tensor:
-        V = torch.empty_like(g)
+        V = empty(g.shape, g)
         Hn, gn, out = H.numpy(), g.numpy(), V.numpy()
         run_pieces(
             lambda start, stop: combine(Hn, coefficients, gn, scale, start, stop, out),
@@ -334,8 +337,9 @@ def edge_pieces(counts: Sequence[int], length: int) -> list[tuple[int, int, int]
         Index of the run, and its edges ``start:stop``. The first half of the pieces has about half
         of each run, so that two ranks take equally long.
     """
-    most = min(max(_PARTS // length, _MIN_PIECES), _MAX_PIECES)
-    size = max(_EDGES_PER_PIECE, -(-sum(counts) // most))
+    total = sum(counts)
+    most = min(max(int(total / (_EDGES_PER_ENTRY * length)), _MIN_PIECES), _MAX_PIECES)
+    size = max(_EDGES_PER_PIECE, -(-total // most))
     pieces = [
         (run, start, stop)
         for run, count in enumerate(counts)

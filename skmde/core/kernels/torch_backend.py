@@ -71,8 +71,8 @@ class TorchBackend(Backend):
             if ranks is None:
                 return value, gradient
             numbers = torch.as_tensor(value, dtype=torch.float64, device=X.device).view(1)
-            gradient, numbers = ranks.total(gradient, numbers, digest(X))
-            return numbers[0], gradient
+            gradient = gradient.contiguous()
+            return ranks.total(gradient, numbers, digest(X))[0], gradient
 
         return sums
 

@@ -51,8 +51,7 @@ class TritonBackend(TorchBackend):
                 total = total + value * scale
                 gradient = forces * scale if number == 0 else gradient.add_(forces, alpha=scale)
             if ranks is not None:
-                gradient, numbers = ranks.total(gradient, total.view(1), digest(X))
-                total = numbers[0]
+                total = ranks.total(gradient, total.view(1), digest(X))[0]
             if rest is None:
                 return total, gradient
             more, forces = rest(X, scale)

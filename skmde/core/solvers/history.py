@@ -27,6 +27,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.reductions import add_multiple, dot
+from skmde._utils.device import zeros
 from skmde._utils.jit import jit
 from skmde.core.checkpoints.saved import Saved, to_array, to_tensor
 from skmde.core.kernels.backend import Backend
@@ -49,7 +50,7 @@ class CurvaturePairs:
         self.slots = memory_size + 1
         self.length = like.numel()
         self.backend = backend
-        self._H = torch.zeros((2 * self.slots, self.length), dtype=like.dtype, device=like.device)
+        self._H = zeros((2 * self.slots, self.length), like)
         self._sy = np.zeros((self.slots, self.slots))  # s_a . y_b, for a not newer than b
         self._yy = np.zeros((self.slots, self.slots))
         self._sg = np.zeros(self.slots)

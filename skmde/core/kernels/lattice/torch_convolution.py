@@ -85,7 +85,7 @@ class TorchLattice:
             nodes = corner[rows, None] + offsets
             Q.index_add_(0, nodes.view(-1), charge.round().long().view(-1))
         if ranks is not None:
-            Q = ranks.sum(Q)
+            ranks.add_up(Q)
         P, own_part = self._potential((Q.double() / self._unit).to(dtype).view(shape))
         value, gradient = torch.empty_like(q), [torch.empty_like(q) for _ in axes]
         for rows in blocks:
