@@ -45,20 +45,20 @@ from skmde.core.objectives.edges import EdgeList
 from skmde.core.objectives.repulsion import RepulsiveTerm
 from skmde.core.objectives.rescaled import Rescaled
 from skmde.core.objectives.total import Total
-from skmde.core.precision import (
+from skmde.core.scales.precision import (
     check_above_zero,
     has_moderate_weights,
     is_moderate,
     resolves,
     resolves_units,
 )
+from skmde.core.scales.tight_groups import TightGroups, find_tight_groups
+from skmde.core.scales.typical_scale import typical_scale, unit_of_attraction
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import Callback, SolveResult, callbacks_in_units
 from skmde.core.solvers.scale import Scale
 from skmde.core.spectral.placement import QuadraticPlacement, loose_items, place_quadratic
-from skmde.core.tight_groups import TightGroups, find_tight_groups
-from skmde.core.typical_scale import typical_scale, unit_of_attraction
 from skmde.exceptions import ConvergenceWarning
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.powers import Linear, Quadratic

@@ -18,10 +18,8 @@ from skmde._utils.validation import as_host_array
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.estimators.base.atomic import stage
-from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
-from skmde.estimators.base.row_constraint import RowConstraintMixin
 from skmde.estimators.base.snapshots import SnapshotsMixin
 from skmde.estimators.base.solver_choice import SOLVER_CONSTRAINTS, SolverChoiceMixin
 from skmde.estimators.base.typing import (
@@ -54,6 +52,8 @@ from skmde.estimators.starts.distances import (
     warn_if_too_long,
 )
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start
+from skmde.estimators.unseen.extension import GrowingMixin
+from skmde.estimators.unseen.row_constraint import RowConstraintMixin
 from skmde.functions.adapters import LossOfDistance
 from skmde.functions.base import Loss
 from skmde.functions.registry import NAMED_LOSSES, resolve_loss

@@ -12,8 +12,8 @@ from skmde._utils.sklearn_compat import check_is_fitted
 from skmde._utils.threads import count_threads
 from skmde.core.placement.by_neighbors import place_by_neighbors
 from skmde.estimators.base.input import InputMixin
-from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import Data
+from skmde.estimators.unseen.support import SupportMixin
 from skmde.preprocessing.neighbors.known_rows import with_twins
 
 _SCORED = 15  # nearest training samples that `score` compares

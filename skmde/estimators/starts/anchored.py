@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from skmde._utils.validation import as_host_array
-from skmde.core.coincident import separate_coincident
-from skmde.core.fixed_items import start_over_fixed
+from skmde.core.starts.coincident import separate_coincident
+from skmde.core.starts.fixed_items import start_over_fixed
 from skmde.estimators.starts.distances import fill_constant_columns, landmark_start
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start
 

@@ -10,9 +10,9 @@ from skmde._linalg.frame import Unit
 from skmde._linalg.principal import principal_scores
 from skmde._linalg.scaling import root_mean_square
 from skmde._utils.warn import warn
-from skmde.core.coincident import separate_coincident
 from skmde.core.objectives.all_pairs import pairs_at
 from skmde.core.spectral.classical import landmark_mds
+from skmde.core.starts.coincident import separate_coincident
 from skmde.preprocessing.graphs.components import pack_components
 
 _LANDMARKS = 300

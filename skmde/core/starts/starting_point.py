@@ -19,13 +19,13 @@ from skmde._linalg.components import component_labels
 from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.reductions import dot
 from skmde.constraints import Centered, Constraint
-from skmde.core.coincident import separate_coincident
-from skmde.core.fixed_items import start_over_fixed
 from skmde.core.objectives.base import Objective
 from skmde.core.objectives.edge_term import Edges
 from skmde.core.objectives.edges import EdgeList, known_deviations
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
+from skmde.core.starts.coincident import separate_coincident
+from skmde.core.starts.fixed_items import start_over_fixed
 from skmde.exceptions import ConvergenceWarning
 
 # Size of a start, relative to a usual one, from which it is scaled: under losses, and penalties.

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from skmde import MDE
-from skmde.core.coincident import separate_coincident
+from skmde.core.starts.coincident import separate_coincident
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
