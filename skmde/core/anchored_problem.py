@@ -37,7 +37,7 @@ from skmde.constraints.rows import project_rows
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.anchored_rows import AnchoredRows
 from skmde.core.checkpoints.checkpoint import Checkpoint
-from skmde.core.checkpoints.fingerprint import Facts, described
+from skmde.core.checkpoints.facts import Facts, described
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import EdgeTerm

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from skmde._utils.ranks.group import Ranks, digest
+from skmde._utils.ranks.group import Ranks, checksum
 from skmde.core.kernels import torch_reference
 from skmde.core.kernels.backend_base import (
     Backend,
@@ -71,7 +71,7 @@ class TorchBackend(Backend):
             if ranks is None:
                 return value, gradient
             numbers = torch.as_tensor(value, dtype=torch.float64, device=X.device).view(1)
-            gradient, numbers = ranks.total(gradient, numbers, digest(X))
+            gradient, numbers = ranks.total(gradient, numbers, checksum(X))
             return numbers[0], gradient
 
         return sums

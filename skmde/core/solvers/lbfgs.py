@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 import torch
 
 from skmde.constraints import Constraint
-from skmde.core.checkpoints.fingerprint import Facts
+from skmde.core.checkpoints.facts import Facts
 from skmde.core.checkpoints.saved import Keeper, Saved, part, under
 from skmde.core.objectives.base import Objective
 from skmde.core.scales.tight_groups import TightGroups
