@@ -45,10 +45,10 @@ def anchored_start(init, pairs, labels, problem, random_state, rng, n_threads):
         start = distance_start(pairs.source, labels, problem, rng, n_threads)
     else:
         start = problem.quadratic_solution().X[: problem.n_items]
-    return apart(start, problem, random_state) if pairs.separates else start
+    return without_coincident(start, problem, random_state) if pairs.separates else start
 
 
-def apart(start, problem, random_state):
+def without_coincident(start, problem, random_state):
     """A start of an `AnchoredProblem` without coincident items, unless their distance is 0."""
     return separate_coincident(start, random_state, problem.deviations, problem.edges.__getitem__)
 
