@@ -12,7 +12,7 @@ The unit and offset of the coordinates must not affect precision or the number o
 - The solver works in a `Frame` around the anchors' mean. For a loss that is homogeneous (has a
   degree), the unit is the root mean square of the original distances. For attraction only, the unit
   is the root mean square of the anchors' centred coordinates, and the distortion is divided by that
-  of the quadratic solution. Otherwise, the solver gets the unit of ``typical_scale.py``.
+  of the quadratic solution. Otherwise, the solver gets the unit of ``scales/typical_scale.py``.
 - A strong pull makes the problem ill-conditioned. The variable of a soft anchor is therefore its
   difference from the anchor's value, in a unit that is shorter if the pull outweighs the pairs.
 """
