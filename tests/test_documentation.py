@@ -56,3 +56,12 @@ def test_script_of_the_gallery_starts_with_a_title(script):
     text = script.read_text(encoding="utf-8")
     title, line, *_ = ast.get_docstring(ast.parse(text)).splitlines()
     assert re.fullmatch("[=#*-]+", line) and len(line) >= len(title)
+
+
+def test_architecture_names_files_that_exist():
+    text = (DOC / "architecture.rst").read_text(encoding="utf-8")
+    paths = [path for name in ("skmde", "tests") for path in (ROOT / name).rglob("*")]
+    known = {"/" + path.relative_to(ROOT).as_posix() for path in [*paths, ROOT / "explorer"]}
+    named = {name for name in re.findall(r"``([\w./]+)``", text) if re.search(r"/|\.py$", name)}
+    ends = ("/" + name.rstrip("/") for name in sorted(named - {"skmde/"}))
+    assert [end for end in ends if not any(path.endswith(end) for path in known)] == []

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,12 @@ def test_imports_are_allowed_in_this_file(path):
     # Optional packages, and matplotlib with them, are imported inside the functions that need them.
     optional = {"PIL", "anywidget", "faiss", "matplotlib", "pandas", "polars", "tqdm"}
     assert optional.isdisjoint(name.split(".")[0] for name in _imported_names(tree.body))
+
+
+def test_no_folder_holds_many_modules():
+    folders = Counter(path.parent for path in SOURCES if path.name != "__init__.py")
+    large = {str(path.relative_to(PACKAGE)): n for path, n in folders.items() if n > 12}
+    assert large == {}, "group the modules of an idea in a folder of their own"
 
 
 def test_one_file_asks_for_the_type_of_a_device():

@@ -21,7 +21,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.mapped import empty_like_data
+from skmde._utils.memory.mapped import empty_like_data
 from skmde._utils.threads import count_threads, run_pieces
 
 __all__ = ["Scaling", "root_mean_square", "scaled", "unit_rows"]

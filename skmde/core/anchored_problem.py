@@ -12,7 +12,7 @@ The unit and offset of the coordinates must not affect precision or the number o
 - The solver works in a `Frame` around the anchors' mean. For a loss that is homogeneous (has a
   degree), the unit is the root mean square of the original distances. For attraction only, the unit
   is the root mean square of the anchors' centred coordinates, and the distortion is divided by that
-  of the quadratic solution. Otherwise, the solver gets the unit of ``typical_scale.py``.
+  of the quadratic solution. Otherwise, the solver gets the unit of ``scales/typical_scale.py``.
 - A strong pull makes the problem ill-conditioned. The variable of a soft anchor is therefore its
   difference from the anchor's value, in a unit that is shorter if the pull outweighs the pairs.
 """
@@ -37,7 +37,7 @@ from skmde.constraints.rows import project_rows
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.anchored_rows import AnchoredRows
 from skmde.core.checkpoints.checkpoint import Checkpoint
-from skmde.core.checkpoints.fingerprint import Facts, described
+from skmde.core.checkpoints.facts import Facts, described
 from skmde.core.kernels.backend import Backend, choose_backend
 from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import EdgeTerm
@@ -45,20 +45,20 @@ from skmde.core.objectives.edges import EdgeList
 from skmde.core.objectives.repulsion import RepulsiveTerm
 from skmde.core.objectives.rescaled import Rescaled
 from skmde.core.objectives.total import Total
-from skmde.core.precision import (
+from skmde.core.scales.precision import (
     check_above_zero,
     has_moderate_weights,
     is_moderate,
     resolves,
     resolves_units,
 )
+from skmde.core.scales.tight_groups import TightGroups, find_tight_groups
+from skmde.core.scales.typical_scale import typical_scale, unit_of_attraction
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import Callback, SolveResult, callbacks_in_units
 from skmde.core.solvers.scale import Scale
 from skmde.core.spectral.placement import QuadraticPlacement, loose_items, place_quadratic
-from skmde.core.tight_groups import TightGroups, find_tight_groups
-from skmde.core.typical_scale import typical_scale, unit_of_attraction
 from skmde.exceptions import ConvergenceWarning
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.powers import Linear, Quadratic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from skmde._utils.device import resolve_device, solving_device
-from skmde._utils.memory import as_text
+from skmde._utils.memory.amounts import as_text
 from skmde._utils.threads import count_threads
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.kernels.backend import Backend, choose_backend

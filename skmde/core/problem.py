@@ -43,11 +43,6 @@ from skmde.core.objectives.terms import (
     joined_terms,
 )
 from skmde.core.objectives.total import Total
-from skmde.core.precision import (
-    check_above_zero,
-    resolves_units,
-    suits_float32,
-)
 from skmde.core.problem_values import ProblemValues
 from skmde.core.rounds import (
     check_solve_numbers,
@@ -55,14 +50,19 @@ from skmde.core.rounds import (
     generator_of_batches,
     sizes,
 )
+from skmde.core.scales.precision import (
+    check_above_zero,
+    resolves_units,
+    suits_float32,
+)
+from skmde.core.scales.tight_groups import find_tight_groups
+from skmde.core.scales.typical_scale import typical_scale
 from skmde.core.solvers.base import Solver, solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolveResult, SolverState, facts_of
 from skmde.core.solvers.scale import Scale
 from skmde.core.solvers.stochastic import Stochastic
-from skmde.core.starting_point import Starts, checked_projection
-from skmde.core.tight_groups import find_tight_groups
-from skmde.core.typical_scale import typical_scale
+from skmde.core.starts.starting_point import Starts, checked_projection
 from skmde.exceptions import ConvergenceWarning
 
 # Decrease of the norm of an embedding below which it may have collapsed to a point, and excess of a

@@ -32,12 +32,12 @@ from skmde.core.rounds import (
     generator_of_batches,
     sizes,
 )
+from skmde.core.scales.typical_scale import typical_scale
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import SolverState
 from skmde.core.solvers.stochastic import Stochastic
-from skmde.core.starting_point import Starts
-from skmde.core.typical_scale import typical_scale
+from skmde.core.starts.starting_point import Starts
 from skmde.functions.adapters import LossOfDistance
 
 _LARGEST_BATCH = 1 << 21  # pairs that are read at a time, by default

@@ -19,11 +19,9 @@ from skmde._utils.workers import by_workers
 from skmde._views.facts import counted
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.estimators.base.atomic import stage
-from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
 from skmde.estimators.base.snapshots import SnapshotsMixin
-from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import (
     Callbacks,
     Data,
@@ -47,7 +45,13 @@ from skmde.estimators.planning.costs import (
 from skmde.estimators.representation.texts import distance_facts, penalty_facts
 from skmde.estimators.samples.anchors import known_coordinates
 from skmde.estimators.samples.reach import warn_if_out_of_reach
-from skmde.estimators.starts.anchored import anchored_start, apart, given_anchored_start
+from skmde.estimators.starts.anchored import (
+    anchored_start,
+    given_anchored_start,
+    without_coincident,
+)
+from skmde.estimators.unseen.extension import GrowingMixin
+from skmde.estimators.unseen.support import SupportMixin
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.registry import NAMED_LOSSES, PENALTIES, resolve_loss, resolve_penalty
 from skmde.functions.repulsive import check_repulsive
@@ -509,7 +513,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         with stage("solve"):
 
             def start():
-                return apart(self._coordinates_with(X), problem, random_state)
+                return without_coincident(self._coordinates_with(X), problem, random_state)
 
             solution = problem.solve(start, old.dtype, **self._solver_options())
         self.embedding_ = self._joined(solution.X[len(old) :])

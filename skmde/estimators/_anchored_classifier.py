@@ -24,7 +24,6 @@ from skmde.estimators._anchored import AnchoredMDE
 from skmde.estimators.base.callbacks import FitCallbacksMixin
 from skmde.estimators.base.input import InputMixin
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
-from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import Data, Device, Metric, Parameters, RandomState
 from skmde.estimators.judging.mixin import JudgingMixin
 from skmde.estimators.pairs.anchored import why_no_support
@@ -32,6 +31,7 @@ from skmde.estimators.planning.mixin import PlanningMixin
 from skmde.estimators.representation.mixin import RepresentationMixin
 from skmde.estimators.samples.labels import known_labels
 from skmde.estimators.samples.supervision import checked_sample_weight
+from skmde.estimators.unseen.support import SupportMixin
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 

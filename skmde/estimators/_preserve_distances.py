@@ -18,10 +18,8 @@ from skmde._utils.validation import as_host_array
 from skmde.constraints import Constraint, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
 from skmde.estimators.base.atomic import stage
-from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
-from skmde.estimators.base.row_constraint import RowConstraintMixin
 from skmde.estimators.base.snapshots import SnapshotsMixin
 from skmde.estimators.base.solver_choice import SOLVER_CONSTRAINTS, SolverChoiceMixin
 from skmde.estimators.base.typing import (
@@ -47,13 +45,15 @@ from skmde.estimators.planning.plan import peak
 from skmde.estimators.planning.sizes import Size
 from skmde.estimators.representation.texts import distance_facts
 from skmde.estimators.samples.anchors import pairs_of_free_items
+from skmde.estimators.starts.anchored import without_coincident
 from skmde.estimators.starts.distances import (
-    apart,
     named_start,
     scaled_to_distances_if_wild,
     warn_if_too_long,
 )
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start
+from skmde.estimators.unseen.extension import GrowingMixin
+from skmde.estimators.unseen.row_constraint import RowConstraintMixin
 from skmde.functions.adapters import LossOfDistance
 from skmde.functions.base import Loss
 from skmde.functions.registry import NAMED_LOSSES, resolve_loss
@@ -506,11 +506,8 @@ class PreserveDistances(
         with stage("distances"):
             source = self._distance_source.extended(X)
             pairs = source.pairs_from(len(old), self.max_pairs, rng)
-        with stage("init"):
-            start = apart(self._coordinates_with(X), pairs, rng)
-        with stage("solve"):
             problem = AnchoredProblem(
-                len(start),
+                source.n_items,
                 pairs.edges,
                 self._loss,
                 np.ones(len(pairs.edges), np.float32),
@@ -521,6 +518,9 @@ class PreserveDistances(
                 device=device,
                 n_jobs=self.n_jobs,
             )
+        with stage("init"):
+            start = without_coincident(self._coordinates_with(X), problem, rng)
+        with stage("solve"):
             solution = problem.solve(start, old.dtype, **self._solver_options())
         self.embedding_ = self._joined(solution.X[len(old) :])
         pairs_and_known = problem.edges, problem.deviations
@@ -668,16 +668,17 @@ class PreserveDistances(
         )
 
     def _starting_point(self, X, problem, source, rng, n_threads):
-        """The first starting point in units of the distances, float64."""
+        """The first starting point in units of the distances, float64.
+
+        The problem moves items apart that coincide.
+        """
         source, pairs = problem.first_guess(source)
         n, m, constraint = source.n_items, self.n_components, problem.constraint
         if isinstance(self.init, str):
-            start = named_start(self.init, X, source, pairs, m, rng, n_threads)
-            return apart(start, pairs, rng)
+            return named_start(self.init, X, source, pairs, m, rng, n_threads)
         start = checked_start(as_host_array(self.init), n, m)
         if constraint.fixes_position:
             check_not_wild(start, pairs.distances, constraint.fixed_coordinates)
-        else:
-            frame = Frame.centered(start)
-            start = scaled_to_distances_if_wild(frame.length * frame.inside(start), pairs)
-        return apart(start, pairs, rng)
+            return start
+        frame = Frame.centered(start)
+        return scaled_to_distances_if_wild(frame.length * frame.inside(start), pairs)

@@ -25,15 +25,13 @@ from skmde._utils.threads import count_threads
 from skmde._utils.workers import by_workers
 from skmde.constraints import Centered, Constraint, Standardized, resolve_constraint
 from skmde.core.anchored_problem import AnchoredProblem
-from skmde.core.coincident import separate_coincident
-from skmde.core.fixed_items import has_free_item
 from skmde.core.problem import MDE
 from skmde.core.solvers.result import callbacks_in_units
+from skmde.core.starts.coincident import separate_coincident
+from skmde.core.starts.fixed_items import has_free_item
 from skmde.estimators.base.atomic import stage
-from skmde.estimators.base.extension import GrowingMixin
 from skmde.estimators.base.input import as_output, output_dtype
 from skmde.estimators.base.peer_arguments import suggest_peer_arguments
-from skmde.estimators.base.row_constraint import RowConstraintMixin
 from skmde.estimators.base.snapshots import SnapshotsMixin
 from skmde.estimators.base.solver_choice import SOLVER_CONSTRAINTS, SolverChoiceMixin
 from skmde.estimators.base.typing import (
@@ -73,6 +71,8 @@ from skmde.estimators.samples.reach import warn_if_out_of_reach
 from skmde.estimators.samples.supervision import target_pairs, with_targets
 from skmde.estimators.starts.canonical import CanonicalOrder
 from skmde.estimators.starts.neighbors import at_best_size
+from skmde.estimators.unseen.extension import GrowingMixin
+from skmde.estimators.unseen.row_constraint import RowConstraintMixin
 from skmde.functions.base import Penalty
 from skmde.functions.registry import PENALTIES
 from skmde.preprocessing.graphs.components import draw_together

@@ -26,12 +26,12 @@ from skmde.estimators.base.atomic import stage
 from skmde.estimators.base.embedding import BaseEmbedding
 from skmde.estimators.base.input import as_output
 from skmde.estimators.base.peer_arguments import suggest_spectral_arguments
-from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import Callbacks, Data, Metric, Parameters, RandomState
 from skmde.estimators.judging.problem import SolvedProblem
 from skmde.estimators.judging.redundancy import HeldOutPairs, without_pairs
 from skmde.estimators.samples.support import support_by_tables, support_of_tables
 from skmde.estimators.spectral.methods import METHODS
+from skmde.estimators.unseen.support import SupportMixin
 from skmde.exceptions import ConvergenceWarning
 from skmde.functions.powers import Quadratic
 from skmde.preprocessing.dimension import intrinsic_dimension

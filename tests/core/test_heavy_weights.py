@@ -6,7 +6,7 @@ import torch
 from core_problems import random_graph
 
 from skmde import MDE, Anchored, PreserveDistances
-from skmde.core.precision import has_moderate_weights
+from skmde.core.scales.precision import has_moderate_weights
 
 N = 40
 POINTS = np.random.default_rng(0).standard_normal((N, 4))

@@ -1,4 +1,9 @@
-"""Fingerprints of data and parameters, by which ranks see whether they hold the same ones."""
+"""Fingerprints of data and parameters, by which ranks see whether they hold the same ones.
+
+A fingerprint covers all that may change a result, such as the code of a function. It need not be
+legible, and two processes of the same versions compare it at once. A checkpoint has other needs
+(``core/checkpoints/facts.py``): its texts are read by users, and by a later process.
+"""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ def different_results() -> RuntimeError:
     )
 
 
-def digest(X: torch.Tensor) -> int | None:
+def checksum(X: torch.Tensor) -> int | None:
     """A number that tells embeddings on the CPU apart; None on a GPU, which nothing waits for."""
     if X.is_cuda:
         return None

@@ -15,7 +15,7 @@ import torch
 from skmde.core.batches.base import RawBatch, RawBatches
 from skmde.core.objectives.edges import Distortion, EdgeList
 from skmde.core.objectives.terms import common_dtype
-from skmde.core.precision import suits_float32
+from skmde.core.scales.precision import suits_float32
 
 _WINDOW = 10  # rounds whose mean is the value, if a sampler knows no passes
 

@@ -26,7 +26,7 @@ import numpy as np
 
 import skmde
 from skmde.core.checkpoints import archive
-from skmde.core.checkpoints.fingerprint import Facts, differences
+from skmde.core.checkpoints.facts import Facts, differences
 from skmde.core.checkpoints.lock import locked
 from skmde.core.checkpoints.saved import Saved
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from skmde.constraints import Constraint
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
-from skmde.core.checkpoints.fingerprint import Facts, described, digest
+from skmde.core.checkpoints.facts import Facts, described, digest
 from skmde.core.objectives.all_pairs import AllPairs
 from skmde.core.objectives.edge_term import Edges
 

@@ -15,7 +15,7 @@ import torch
 
 from skmde._linalg.vector_kernels import combine, history_dots, momentum_step
 from skmde._utils.device import empty
-from skmde._utils.ranks.group import Ranks, digest
+from skmde._utils.ranks.group import Ranks, checksum
 from skmde._utils.threads import even_pieces, run_pieces
 from skmde.core.kernels import numba_edges
 from skmde.core.kernels.backend_base import (
@@ -242,7 +242,7 @@ class CompiledBackend(Backend):
         numbers = np.zeros(pieces.count)
         numbers[pieces.first : pieces.first + len(totals)] = totals
         values = ranks.total(
-            torch.from_numpy(out), torch.from_numpy(numbers), digest(torch.from_numpy(x))
+            torch.from_numpy(out), torch.from_numpy(numbers), checksum(torch.from_numpy(x))
         )
         np.multiply(out, out.dtype.type(scale), out=out)
         return sum(values.tolist()) * scale

@@ -31,7 +31,8 @@ def sum_of(values: Any) -> float:
 
 
 @jit(fastmath=CONTRACT)
-def _squared_distances(X: Any, i: Any, j: Any, d2: Any) -> None:
+def squared_lengths(X: Any, i: Any, j: Any, d2: Any) -> None:
+    """Squared embedding distances of pairs, at most the largest finite number."""
     m = X.shape[1]
     limit = np.finfo(X.dtype).max
     if m == 2:
@@ -125,7 +126,7 @@ def add_edges(
     for first in range(start, stop, BLOCK):
         last = min(first + BLOCK, stop)
         c = last - first
-        _squared_distances(X, i[first:last], j[first:last], d2[:c])
+        squared_lengths(X, i[first:last], j[first:last], d2[:c])
         evaluate(
             kind,
             params,

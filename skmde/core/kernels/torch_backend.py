@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from skmde._utils.ranks.group import Ranks, digest
+from skmde._utils.ranks.group import Ranks, checksum
 from skmde.core.kernels import torch_reference
 from skmde.core.kernels.backend_base import (
     Backend,
@@ -72,7 +72,7 @@ class TorchBackend(Backend):
                 return value, gradient
             numbers = torch.as_tensor(value, dtype=torch.float64, device=X.device).view(1)
             gradient = gradient.contiguous()
-            return ranks.total(gradient, numbers, digest(X))[0], gradient
+            return ranks.total(gradient, numbers, checksum(X))[0], gradient
 
         return sums
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from skmde._utils.device import OutOfMemory
-from skmde._utils.ranks.group import Ranks, digest
+from skmde._utils.ranks.group import Ranks, checksum
 from skmde.core.kernels.backend_base import Run, Sums, Value
 from skmde.core.kernels.fused.pairs import PairSums, is_fused
 from skmde.core.kernels.torch_backend import TorchBackend, share_of_runs
@@ -51,7 +51,7 @@ class TritonBackend(TorchBackend):
                 total = total + value * scale
                 gradient = forces * scale if number == 0 else gradient.add_(forces, alpha=scale)
             if ranks is not None:
-                total = ranks.total(gradient, total.view(1), digest(X))[0]
+                total = ranks.total(gradient, total.view(1), checksum(X))[0]
             if rest is None:
                 return total, gradient
             more, forces = rest(X, scale)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skmde._utils.jit import CONTRACT, REASSOCIATE, jit
-from skmde.core.kernels.numba_edges import scatter
+from skmde.core.kernels.numba_edges import scatter, squared_lengths
 
 _FEW = 16  # numbers that are sorted by insertion
 
@@ -19,20 +19,9 @@ _FEW = 16  # numbers that are sorted by insertion
 @jit(fastmath=CONTRACT)
 def distances(X: Any, i: Any, j: Any, out: Any) -> None:
     """Embedding distances of pairs."""
-    m = X.shape[1]
-    if m == 2:
-        for k in range(i.shape[0]):
-            a, b = np.uintp(i[k]), np.uintp(j[k])
-            x, y = X[a, 0] - X[b, 0], X[a, 1] - X[b, 1]
-            out[k] = np.sqrt(x * x + y * y)
-        return
-    for k in range(i.shape[0]):
-        a, b = np.uintp(i[k]), np.uintp(j[k])
-        total = 0.0
-        for c in range(m):
-            x = X[a, c] - X[b, c]
-            total += x * x
-        out[k] = np.sqrt(total)
+    squared_lengths(X, i, j, out)
+    for k in range(out.shape[0]):
+        out[k] = np.sqrt(out[k])
 
 
 @jit(fastmath=REASSOCIATE)

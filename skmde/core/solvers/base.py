@@ -26,7 +26,7 @@ from skmde._utils.ranks.together import all_called
 from skmde._utils.warn import warn
 from skmde.constraints import Constraint
 from skmde.core.checkpoints.checkpoint import Checkpoint
-from skmde.core.checkpoints.fingerprint import Facts, digest
+from skmde.core.checkpoints.facts import Facts, digest
 from skmde.core.checkpoints.saved import Keeper
 from skmde.core.objectives.base import Objective
 from skmde.core.solvers.progress import progress_bar

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from skmde.constraints import Constraint
-from skmde.core.checkpoints.fingerprint import Facts
+from skmde.core.checkpoints.facts import Facts
 from skmde.core.checkpoints.saved import InnerKeeper, Keeper, Saved, part, under
 from skmde.core.objectives.base import Objective
 from skmde.core.solvers.base import ResumableSolver

@@ -15,7 +15,7 @@ multiplied by the gradient's unit in a :class:`~skmde.core.solvers.scale.Scale`,
 the length of a first step along -G.
 
 Where some pairs are much stiffer than others, the solver works in variables Z with X = C Z, in
-which all are alike (``skmde/core/tight_groups.py``). G is then the gradient with respect to Z: C
+which all are alike (``core/scales/tight_groups.py``). G is then the gradient with respect to Z: C
 times the projected gradient. The quasi-Newton pairs are those of Z. Steps are projected onto the
 tangent space. The slope along a step is the same for both, since the projected gradient is in that
 space.
@@ -34,9 +34,10 @@ from dataclasses import dataclass, field
 import torch
 
 from skmde.constraints import Constraint
-from skmde.core.checkpoints.fingerprint import Facts
+from skmde.core.checkpoints.facts import Facts
 from skmde.core.checkpoints.saved import Keeper, Saved, part, under
 from skmde.core.objectives.base import Objective
+from skmde.core.scales.tight_groups import TightGroups
 from skmde.core.solvers.base import ResumableSolver
 from skmde.core.solvers.boundary import BoundarySteps
 from skmde.core.solvers.line_search import WolfeConstants
@@ -50,7 +51,6 @@ from skmde.core.solvers.result import (
 )
 from skmde.core.solvers.scale import Scale
 from skmde.core.solvers.steps import Point, Steps
-from skmde.core.tight_groups import TightGroups
 
 _WINDOW = 10  # iterations over which a decrease is averaged
 _MOST_UNITS = 3.0  # of a value that may hold a large constant

@@ -37,7 +37,7 @@ import torch
 from skmde._linalg.reductions import add_multiple, dot
 from skmde._utils.device import read_numbers
 from skmde.constraints import Constraint
-from skmde.core.checkpoints.fingerprint import Facts
+from skmde.core.checkpoints.facts import Facts
 from skmde.core.checkpoints.saved import Keeper, Saved, part, to_array, to_tensor, under
 from skmde.core.kernels.backend import Step
 from skmde.core.objectives.attraction_repulsion import AttractionRepulsion

@@ -1,1 +1,1 @@
-"""What all estimators share: input checks, the fitted state, extension, callbacks."""
+"""What all estimators share: input checks, the fitted state, the choice of a solver, callbacks."""

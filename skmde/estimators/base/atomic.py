@@ -9,7 +9,7 @@ import time
 from skmde._utils.device import cpu_by_default
 from skmde._utils.sklearn_compat import callbacks_of_running_fit, end_fit_task
 from skmde.core.checkpoints.checkpoint import Checkpoint
-from skmde.core.checkpoints.fingerprint import described, of_data
+from skmde.core.checkpoints.facts import described, of_data
 
 logger = logging.getLogger("skmde")
 

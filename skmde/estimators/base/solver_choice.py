@@ -8,7 +8,11 @@ from typing import Any
 
 from skmde._utils.sklearn_compat import Interval, StrOptions
 from skmde.core.rounds import check_takes_batches
-from skmde.estimators.base.budget import exceeds_budget
+
+# Above this number of pairs, `solver="auto"` takes them in batches. It is the same on all machines,
+# since the embedding depends on it. L-BFGS takes about a second for an iteration with so many pairs
+# on two cores.
+_MOST_PAIRS = 200_000_000
 
 SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
     "solver": [StrOptions({"auto", "lbfgs", "stochastic"})],
@@ -49,7 +53,7 @@ class SolverChoiceMixin:
         `seed` is called for a seed of the batches, only if there are any.
         """
         obstacle = obstacle or self._obstacle_of_checkpoint()
-        is_large = self.solver == "auto" and obstacle is None and exceeds_budget(n_pairs)
+        is_large = self.solver == "auto" and obstacle is None and n_pairs > _MOST_PAIRS
         if not (is_large or self.solver == "stochastic"):
             return {}
         return {

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from skmde._utils.device import cpu_by_default
 from skmde._utils.sklearn_compat import check_is_fitted
-from skmde.core.fixed_items import has_free_item
+from skmde.core.starts.fixed_items import has_free_item
 from skmde.estimators.base.typing import Data, RandomState
 from skmde.estimators.judging.problem import SolvedProblem
 from skmde.estimators.judging.redundancy import (

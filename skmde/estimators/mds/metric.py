@@ -13,8 +13,8 @@ from skmde._linalg.scaling import root_mean_square, scaled
 from skmde.constraints import Constraint
 from skmde.core.monotone.descent import Descent
 from skmde.core.monotone.problem import pair_indices
-from skmde.core.precision import has_moderate_weights, is_far, is_moderate, resolves
 from skmde.core.problem import MDE
+from skmde.core.scales.precision import has_moderate_weights, is_far, is_moderate, resolves
 from skmde.core.solvers.result import callbacks_in_units
 from skmde.estimators.mds.solution import Solution
 from skmde.estimators.pairs.base import Pairs

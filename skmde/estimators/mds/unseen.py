@@ -13,9 +13,9 @@ from skmde._utils.threads import count_threads
 from skmde._utils.workers import by_workers
 from skmde.core.placement.by_distances import place_by_distances
 from skmde.estimators.base.input import as_output
-from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import Data
 from skmde.estimators.pairs.stress import stress_ratio, sums_of_squares
+from skmde.estimators.unseen.support import SupportMixin
 from skmde.preprocessing.neighbors.known_rows import with_twins
 
 _ROWS_AT_ONCE = 1000  # that are placed as if they were unseen

@@ -12,8 +12,8 @@ from skmde._utils.sklearn_compat import check_is_fitted
 from skmde._utils.threads import count_threads
 from skmde.core.placement.by_neighbors import place_by_neighbors
 from skmde.estimators.base.input import InputMixin
-from skmde.estimators.base.support import SupportMixin
 from skmde.estimators.base.typing import Data
+from skmde.estimators.unseen.support import SupportMixin
 from skmde.preprocessing.neighbors.known_rows import with_twins
 
 _SCORED = 15  # nearest training samples that `score` compares
@@ -43,49 +43,42 @@ class NeighborPlacementMixin(SupportMixin, InputMixin):
 
     def _place(self, X):
         """Coordinates of unseen samples, float64, and their neighbours of nonzero weight."""
-        counted, anchors = self._counted, self._counted.rows(self.embedding_)
         indices, weights, twin = self._neighbors.of_unseen(self._columns(X))
+        place = self._placement(indices, weights)
+        return with_twins(place, twin, self._counted.rows(self.embedding_)), indices
+
+    def _leave_one_out(self, X, items):
+        """Where each of some samples would be placed, were it an unseen one; NaN for weight 0."""
+        own = self._counted.positions(items)
+        there = np.flatnonzero(own >= 0)
+        own = own[there]
+        neighbors = self._neighbors.of_others(self._columns(rows_of(X, items[there])), own)
+        own_weights = self._repulsive.own_weights(own, self._counted.weights)
+        coordinates = np.full((len(items), self.embedding_.shape[1]), np.nan)
+        coordinates[there] = self._placement(*neighbors)(own=(own, own_weights))
+        return coordinates
+
+    def _placement(self, indices, weights):
+        """A function that places rows, some or all, by their neighbours of nonzero weight."""
+        counted, anchors = self._counted, self._counted.rows(self.embedding_)
         if counted.weights is not None:
             weights *= counted.weights[indices]
         penalties, n_threads = self._rule.penalties, count_threads(self.n_jobs)
         repulsion = self._repulsive.arguments(anchors, penalties[1], counted.weights, n_threads)
 
-        def coordinates(rows):
+        def place(rows=slice(None), own=None):
             return place_by_neighbors(
                 anchors,
                 indices[rows],
                 weights[rows],
                 *penalties,
                 **repulsion,
+                own=own,
                 project=self._row_projection(),
                 n_threads=n_threads,
             )
 
-        return with_twins(coordinates, twin, anchors), indices
-
-    def _leave_one_out(self, X, items):
-        """Where each of some samples would be placed, were it an unseen one; NaN for weight 0."""
-        counted, anchors = self._counted, self._counted.rows(self.embedding_)
-        own = counted.positions(items)
-        there = np.flatnonzero(own >= 0)
-        own = own[there]
-        indices, weights = self._neighbors.of_others(self._columns(rows_of(X, items[there])), own)
-        if counted.weights is not None:
-            weights *= counted.weights[indices]
-        penalties, n_threads = self._rule.penalties, count_threads(self.n_jobs)
-        repulsion = self._repulsive.arguments(anchors, penalties[1], counted.weights, n_threads)
-        coordinates = np.full((len(items), anchors.shape[1]), np.nan)
-        coordinates[there] = place_by_neighbors(
-            anchors,
-            indices,
-            weights,
-            *penalties,
-            **repulsion,
-            own=(own, self._repulsive.own_weights(own, counted.weights)),
-            project=self._row_projection(),
-            n_threads=n_threads,
-        )
-        return coordinates
+        return place
 
     def _place_zero_weight(self, X):
         """Place the samples of weight 0 as `transform` places unseen ones."""

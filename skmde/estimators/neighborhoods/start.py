@@ -6,9 +6,9 @@ import numpy as np
 
 from skmde._utils.threads import count_threads
 from skmde._utils.validation import as_host_array
-from skmde.core.coincident import separate_coincident
-from skmde.core.precision import is_far
-from skmde.core.stiff_repulsion import balancing_scale, is_stiff
+from skmde.core.scales.precision import is_far
+from skmde.core.starts.coincident import separate_coincident
+from skmde.core.starts.stiff_repulsion import balancing_scale, is_stiff
 from skmde.estimators.base.input import has_missing
 from skmde.estimators.starts.neighbors import given_start, named_start
 

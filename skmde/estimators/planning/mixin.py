@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from skmde._utils.device import memory_errors
-from skmde._utils.memory import as_bytes, as_text, available_memory
+from skmde._utils.memory.amounts import as_bytes, as_text, available_memory
 from skmde._utils.sklearn_compat import check_parameters
 from skmde.estimators.base.typing import Data
 from skmde.estimators.planning.plan import MemoryPlan

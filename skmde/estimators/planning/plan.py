@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
-from skmde._utils.memory import as_text
+from skmde._utils.memory.amounts import as_text
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from skmde._utils.mapped import is_on_disk
+from skmde._utils.memory.mapped import is_on_disk
 from skmde.preprocessing.graphs.adjacency import is_networkx
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from skmde._utils.validation import check_magnitude
 from skmde.constraints import Anchored
-from skmde.core.fixed_items import has_free_item
+from skmde.core.starts.fixed_items import has_free_item
 from skmde.estimators.samples.targets import dense_argument, is_missing
 from skmde.preprocessing.pairs.sampling import all_edges
 

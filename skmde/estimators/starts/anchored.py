@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from skmde._utils.validation import as_host_array
-from skmde.core.coincident import separate_coincident
-from skmde.core.fixed_items import start_over_fixed
+from skmde.core.starts.coincident import separate_coincident
+from skmde.core.starts.fixed_items import start_over_fixed
 from skmde.estimators.starts.distances import fill_constant_columns, landmark_start
 from skmde.estimators.starts.neighbors import check_not_wild, checked_start
 
@@ -45,10 +45,10 @@ def anchored_start(init, pairs, labels, problem, random_state, rng, n_threads):
         start = distance_start(pairs.source, labels, problem, rng, n_threads)
     else:
         start = problem.quadratic_solution().X[: problem.n_items]
-    return apart(start, problem, random_state) if pairs.separates else start
+    return without_coincident(start, problem, random_state) if pairs.separates else start
 
 
-def apart(start, problem, random_state):
+def without_coincident(start, problem, random_state):
     """A start of an `AnchoredProblem` without coincident items, unless their distance is 0."""
     return separate_coincident(start, random_state, problem.deviations, problem.edges.__getitem__)
 

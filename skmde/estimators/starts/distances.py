@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from skmde._linalg.frame import Unit
 from skmde._linalg.principal import principal_scores
 from skmde._linalg.scaling import root_mean_square
 from skmde._utils.warn import warn
-from skmde.core.coincident import separate_coincident
 from skmde.core.objectives.all_pairs import pairs_at
 from skmde.core.spectral.classical import landmark_mds
 from skmde.preprocessing.graphs.components import pack_components
@@ -104,11 +101,6 @@ def scaled_to_distances_if_wild(X, pairs):
     """The user's X, scaled to the distances if its scale is far from theirs."""
     factor = _factor(X, pairs)
     return X if 1e-3 < factor < 1e3 else X * factor
-
-
-def apart(X, pairs, random_state):
-    """Starting coordinates without coincident items, unless their original distance is 0."""
-    return separate_coincident(X, random_state, pairs.distances, partial(_pairs_at, pairs, len(X)))
 
 
 def warn_if_too_long(distances, constraint, n_components):

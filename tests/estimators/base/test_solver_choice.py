@@ -3,7 +3,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from skmde import PreserveDistances, PreserveNeighbors
-from skmde.estimators.base import budget
+from skmde.estimators.base import solver_choice
 
 X = load_iris().data[::2]
 
@@ -20,13 +20,13 @@ def neighbors(**params):
 def test_auto_is_lbfgs_unless_the_pairs_exceed_the_budget(make, monkeypatch):
     usual = make().fit(X)
     assert np.array_equal(make(solver="lbfgs").fit_transform(X), usual.embedding_)
-    monkeypatch.setattr(budget, "_MOST_PAIRS", len(usual.edges_) - 1)
+    monkeypatch.setattr(solver_choice, "_MOST_PAIRS", len(usual.edges_) - 1)
     large = make().fit(X)
     assert large.n_iter_ == 100
     assert large.stop_reason_ == "all 100 rounds were done"
     given = make(solver="stochastic", n_rounds=100).fit(X)
     assert np.array_equal(given.embedding_, large.embedding_)
-    monkeypatch.setattr(budget, "_MOST_PAIRS", len(usual.edges_))
+    monkeypatch.setattr(solver_choice, "_MOST_PAIRS", len(usual.edges_))
     assert make().fit(X).n_iter_ == usual.n_iter_
 
 
@@ -44,7 +44,7 @@ def test_repulsion_of_all_pairs_is_lbfgs(monkeypatch):
     with pytest.raises(ValueError, match="repulsion='all' of all pairs is not compatible with"):
         PreserveNeighbors(solver="stochastic").fit(X)
     usual = PreserveNeighbors(random_state=0, max_iter=5).fit_transform(X)
-    monkeypatch.setattr(budget, "_MOST_PAIRS", 0)
+    monkeypatch.setattr(solver_choice, "_MOST_PAIRS", 0)
     assert np.array_equal(PreserveNeighbors(random_state=0, max_iter=5).fit_transform(X), usual)
 
 

@@ -14,7 +14,7 @@ from skmde import (
     PreserveNeighbors,
     QuadraticMDE,
 )
-from skmde._utils.memory import as_bytes, as_text, available_memory
+from skmde._utils.memory.amounts import as_bytes, as_text, available_memory
 
 ESTIMATORS = [PreserveNeighbors, PreserveDistances, QuadraticMDE, AnchoredMDE, AnchoredClassifier]
 

@@ -19,13 +19,13 @@ from skmde._linalg.components import component_labels
 from skmde._linalg.frame import Frame, Unit
 from skmde._linalg.reductions import dot
 from skmde.constraints import Centered, Constraint
-from skmde.core.coincident import separate_coincident
-from skmde.core.fixed_items import start_over_fixed
 from skmde.core.objectives.base import Objective
 from skmde.core.objectives.edge_term import Edges
 from skmde.core.objectives.edges import EdgeList, known_deviations
 from skmde.core.solvers.base import solve
 from skmde.core.solvers.lbfgs import LBFGS
+from skmde.core.starts.coincident import separate_coincident
+from skmde.core.starts.fixed_items import start_over_fixed
 from skmde.exceptions import ConvergenceWarning
 
 # Size of a start, relative to a usual one, from which it is scaled: under losses, and penalties.
@@ -59,11 +59,14 @@ class Starts:
 
     def given(self, X: torch.Tensor, solver: LBFGS) -> torch.Tensor:
         """The starting point for an embedding of the user, shape (n, m)."""
-        if self.constraint.is_free and solver.max_iter:
-            X = self._of_usual_size(X, solver.scale.length)
-        delta = self.edges.deviations
+        delta, is_free = self.edges.deviations, self.constraint.is_free
+        most = _UNUSUAL[delta is None]
         if delta is not None and solver.max_iter:
+            if is_free and bool((X == X[0]).all()):
+                X, most = torch.zeros_like(X), 1.0  # the noise gets the usual size
             X = self._apart(X, delta)
+        if is_free and solver.max_iter:
+            X = self._of_usual_size(X, solver.scale.length, most)
         return self._feasible(X)
 
     def random(self, random_state: Any, solver: LBFGS) -> torch.Tensor:
@@ -98,8 +101,8 @@ class Starts:
         X, pairs_at = start.cpu().numpy(), self.edges.pairs_at
         return torch.from_numpy(separate_coincident(X, 0, delta.cpu().numpy(), pairs_at)).to(start)
 
-    def _of_usual_size(self, start: torch.Tensor, length: float) -> torch.Tensor:
-        """The start, scaled to a usual length if it is very much larger or smaller.
+    def _of_usual_size(self, start: torch.Tensor, length: float, most: float) -> torch.Tensor:
+        """The start, scaled to a usual length if it is more than `most` times larger or smaller.
 
         Losses cannot tell how to change an embedding whose distances are all 0, or all infinite,
         beside the deviations. Many penalties are flat there, too. They may have lengths of their
@@ -110,12 +113,10 @@ class Starts:
         inside = frame.inside(X)
         size = float(np.sqrt(np.mean(inside**2)))
         usual = length / math.sqrt(2 * self.shape[1])
-        has_penalties = self.edges.deviations is None
-        most = _UNUSUAL[has_penalties]
         if not size > 0 or 1 / most <= frame.length * size / usual <= most:
             return start
         scaled = torch.from_numpy(usual / size * inside).to(start)
-        if has_penalties:
+        if self.edges.deviations is None:
             objective = self.objective(start.dtype)
             given, new = (float(objective.value_and_gradient(x)[0]) for x in (start, scaled))
             if given <= new:

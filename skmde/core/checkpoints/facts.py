@@ -2,6 +2,11 @@
 
 Numbers and names are told by themselves, arrays by their dtype, shape and a digest of their bytes.
 Two problems are the same if all their texts are.
+
+The texts are part of the file of a checkpoint, and errors quote them, so they say what a value is.
+A function is told by its name: its code may be another after an edit that changes no result. What
+it does shows in the value and the gradient at the starting point. Ranks compare more, and at once
+(``_utils/ranks/fingerprint.py``).
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ from skmde._linalg.components import component_labels
 from skmde._linalg.scaling import root_mean_square
 from skmde.core.objectives.edge_term import Edges
 from skmde.core.objectives.edges import known_deviations
-from skmde.core.typical_scale import growth, pulls_at_typical_distance
+from skmde.core.scales.typical_scale import growth, pulls_at_typical_distance
 from skmde.functions.base import Loss, Penalty
 
 _TIGHT = 100.0  # stiffness of a tight pair, relative to all that holds an item otherwise

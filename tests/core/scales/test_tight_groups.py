@@ -8,8 +8,8 @@ from hypothesis import given, settings, strategies as st
 from skmde import MDE, Anchored
 from skmde.core.objectives.all_pairs import AllPairs
 from skmde.core.objectives.edges import EdgeList
-from skmde.core.precision import resolves, resolves_units
-from skmde.core.tight_groups import find_tight_groups
+from skmde.core.scales.precision import resolves, resolves_units
+from skmde.core.scales.tight_groups import find_tight_groups
 from skmde.losses import LOSSES, WeightedSquaredLoss
 
 NONE = np.empty(0, dtype=int)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from skmde import MDE
-from skmde.core.coincident import separate_coincident
+from skmde.core.starts.coincident import separate_coincident
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
@@ -41,6 +41,16 @@ def test_no_boundary_of_a_grid_hides_items_that_coincide(n, m, offset, seed):
     assert apart.min() > 2e-7
 
 
+@pytest.mark.parametrize("m", [1, 2, 4])
+def test_items_that_share_some_coordinates_do_not_coincide(m):
+    X = np.stack(np.meshgrid(*[np.arange(6.0)] * m), axis=-1).reshape(-1, m)
+    assert separate_coincident(X, 0) is X
+    assert len(separate_coincident(X[:1], 0)) == 1
+    Y = separate_coincident(np.concatenate([X, X[2:4]]), 0)
+    assert (Y[: len(X)] == X).all()
+    assert (Y[len(X) :] != X[2:4]).all()
+
+
 def test_items_at_a_distance_of_0_stay_together():
     X = np.zeros((6, 2))
     X[5] = 1.0
@@ -67,3 +77,17 @@ def test_a_given_start_of_a_problem_with_original_distances_falls_apart(listed):
     problem = MDE(8, 2, edges if listed else None, "squared", deviations=deviations)
     Y = np.asarray(problem.embed(X))
     assert np.linalg.norm(Y[[0, 0, 6]] - Y[[6, 7, 7]], axis=1).min() > 0.3
+
+
+@pytest.mark.filterwarnings("ignore:The solve ended at max_iter")
+@pytest.mark.parametrize("unit", [2.0**-20, 2.0**20])
+@pytest.mark.parametrize("place", [0.0, 7.0])
+def test_a_start_at_one_point_gets_the_size_of_the_distances(unit, place):
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    d = np.linalg.norm(X[:, None] - X, axis=2)[np.triu_indices(30, 1)]
+    found = []
+    for size in (1.0, unit):
+        problem = MDE(30, 2, None, "squared", deviations=size * d)
+        Y = problem.embed(np.full((30, 2), place), max_iter=5).numpy() / size
+        found.append(np.linalg.norm(Y[:, None] - Y, axis=2))
+    np.testing.assert_allclose(*found, rtol=1e-3, atol=1e-4)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 import torch
 
 from skmde import Anchored, Cauchy, Huber, Log1p
-from skmde.core.checkpoints.fingerprint import described, differences, digest, of_data
+from skmde.core.checkpoints.facts import described, differences, digest, of_data
 
 VALUES = [
     *(None, True, 1, 1.0, 1.0 + 1e-15, "1", "None", (), [1], [1.0], {"p": 3}, {"p": 4}),

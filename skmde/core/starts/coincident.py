@@ -19,7 +19,7 @@ from skmde._utils.random import private_generator
 
 _SAME = 1e-6  # distance of coincident items, relative to the size of the embedding
 _NOISE = 1e-4  # that moves them apart
-_BITS = 21  # of the number of a cell along a column
+_WIDTH = 1.0 + 1e-6  # of a cell, with rounding errors
 
 
 def separate_coincident(
@@ -48,15 +48,16 @@ def separate_coincident(
     Y = X.astype(np.float64)
     frame = Frame.around(Y)
     Y = frame.inside(Y) / _SAME
-    firsts = [_first_in_cell(Y + shift / (m + 1)) for shift in range(m + 1)]
-    names = np.arange(n)
-    if all((first == names).all() for first in firsts):
+    near = _with_others_near(Y)
+    firsts = [near[_first_in_cell(Y[near] + shift / (m + 1))] for shift in range(m + 1)]
+    if all((first == near).all() for first in firsts):
         return X
+    names = np.arange(n)
     if distances is not None and pairs_at is not None:
         nearest = np.flatnonzero(distances <= _SAME * distances.max(initial=0.0))
         labels = component_labels(pairs_at(nearest), n)
         names = np.zeros_like(names) if labels is None else labels
-    again = np.flatnonzero(np.any([names[first] != names for first in firsts], axis=0))
+    again = near[np.any([names[first] != names[near] for first in firsts], axis=0)]
     if again.size == 0:
         return X
     noise = private_generator(random_state).standard_normal((again.size, m))
@@ -67,6 +68,24 @@ def separate_coincident(
     return X
 
 
+def _with_others_near(Y: np.ndarray) -> np.ndarray:
+    """Some rows, in order, among them all that share a cell with another row.
+
+    Rows are sorted by a column and cut where the next one is more than 1 away, then each part by
+    the next column. In most starting points, nearly all rows are soon alone in their part.
+    """
+    rows, parts = np.arange(len(Y)), np.zeros(len(Y), np.intp)
+    for column in Y.T:
+        values = column[rows]
+        order = np.lexsort((values, parts)) if parts.any() else np.argsort(values)
+        rows, values, parts = rows[order], values[order], parts[order]
+        cuts = (np.diff(values) > _WIDTH) | (np.diff(parts) > 0)
+        parts = np.concatenate([[0], np.cumsum(cuts)])[: len(rows)]
+        shared = np.bincount(parts)[parts] > 1
+        rows, parts = rows[shared], parts[shared]
+    return np.sort(rows)
+
+
 def _first_in_cell(Y: np.ndarray) -> np.ndarray:
     """The first row in the same cell of a grid of width 1 as each row, shape (n,).
 
@@ -75,13 +94,7 @@ def _first_in_cell(Y: np.ndarray) -> np.ndarray:
     1 / (m + 1) apart.
     """
     cells = np.floor(Y).astype(np.int64)
-    names, bits = cells[:, 0], _BITS
-    for column in cells.T[1:]:
-        if bits + _BITS > 63:
-            different, names = np.unique(names, return_inverse=True)
-            if len(different) == len(names):
-                return np.arange(len(names))
-            names, bits = names.ravel(), 63 - _BITS
-        names, bits = (names << _BITS) + column, bits + _BITS
+    # Two cells have the same name with a chance of 2^-63; then a row moves that need not.
+    names = cells @ np.random.default_rng(0).integers(2**63, size=cells.shape[1])
     _, first, inverse = np.unique(names, return_index=True, return_inverse=True)
     return first[inverse.ravel()]

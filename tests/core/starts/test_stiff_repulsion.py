@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from skmde import MDE, Cauchy, InversePower, Linear, Log, Log1p, LogRatio, Penalty, Quadratic
-from skmde.core.stiff_repulsion import balancing_scale, is_stiff
+from skmde.core.starts.stiff_repulsion import balancing_scale, is_stiff
 
 RNG = np.random.default_rng(0)
 N = 300

@@ -11,7 +11,7 @@ from kernel_cases import LOSSES, PENALTIES
 from skmde import MDE, AbsoluteLoss, Anchored, Barrier, HuberLoss, LogisticLoss
 from skmde.constraints import Centered, Standardized
 from skmde.core.objectives.edges import EdgeList
-from skmde.core.typical_scale import typical_scale
+from skmde.core.scales.typical_scale import typical_scale
 from skmde.losses import LOSSES as NAMED_LOSSES, PowerLoss, SquaredLoss
 from skmde.penalties import PENALTIES as NAMED_PENALTIES
 
@@ -153,7 +153,7 @@ def test_a_sample_of_many_pairs_stands_for_all(monkeypatch):
     arguments = {"weights": 1 / DELTA, "deviations": DELTA, "dtype": torch.float64}
     edges = EdgeList.build(EDGES, N, "huber", **arguments)
     whole = typical_scale(edges, Centered(), 2)
-    monkeypatch.setattr("skmde.core.typical_scale._MOST", 100)
+    monkeypatch.setattr("skmde.core.scales.typical_scale._MOST", 100)
     part = typical_scale(edges, Centered(), 2)
     assert part != whole
     assert part.value == pytest.approx(whole.value, rel=0.3)

@@ -9,8 +9,8 @@ import pytest
 
 from skmde import PreserveNeighbors
 from skmde._linalg.scaling import Scaling, unit_rows
-from skmde._utils import mapped
-from skmde._utils.mapped import empty_like_data, is_on_disk
+from skmde._utils.memory import mapped
+from skmde._utils.memory.mapped import empty_like_data, is_on_disk
 
 
 @pytest.fixture

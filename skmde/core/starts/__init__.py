@@ -1,0 +1,1 @@
+"""Where a solve starts: items apart and over fixed items, at a scale that suits the functions."""
