@@ -160,10 +160,14 @@ X, X_new, sun, sun_new = *np.split(readings, [n_rows]), *np.split(sun, [n_rows])
 # %%
 # Penalties have lengths of their own, about 1, and all pairs repel, so the radius matters. On a small
 # sphere repulsion crowds everything; on a large one the map has room to tear. The recall of neighbours
-# needs no true directions, and says which radius to take. The plane and free space are there to
-# compare with.
+# needs no true directions, and says which radius to take. The plane, free space and three principal
+# components are there to compare with.
 
-maps = {"plane": PreserveNeighbors(random_state=0), "space": PreserveNeighbors(3, random_state=0)}
+maps = {
+    "plane": PreserveNeighbors(random_state=0),
+    "space": PreserveNeighbors(3, random_state=0),
+    "PCA, 3": PCA(3),
+}
 for radius in (1.0, 2.0, 4.0, 8.0):
     sphere = Sphere(radius)
     maps[f"radius {radius:g}"] = PreserveNeighbors(3, constraint=sphere, random_state=0)
@@ -177,14 +181,19 @@ for name, estimator in maps.items():
     print(f"{name:9} recall {sun_found[name][0]:.2f}, correlation with angles {correlation:.3f}")
 
 # %%
+# Three free components have room for a sphere, too. It is then an uneven one.
+#
 # ``transform`` places new rows on the sphere. If the direction of a few rows is known, a rotation
 # turns the map into a sun compass.
 
-best = maps["radius 2"]
-turn = orthogonal_procrustes(best.embedding_[:10], sun[:10])[0]  # ten known directions
-placed = best.transform(X_new) @ turn / best.constraint.radius
-off = np.degrees(np.arccos(np.clip((placed * sun_new).sum(axis=1), -1, 1)))
-print(f"direction of new rows: off by {np.median(off):.1f} degrees, in the median")
+off = {}
+for name in ("radius 2", "PCA, 3"):
+    turn = orthogonal_procrustes(maps[name].transform(X[:10]), sun[:10])[0]  # ten known directions
+    placed = maps[name].transform(X_new) @ turn
+    placed /= np.linalg.norm(placed, axis=1, keepdims=True)
+    angle = np.arccos(np.clip((placed * sun_new).sum(axis=1), -1, 1))
+    off[name] = np.median(np.degrees(angle))
+    print(f"direction of new rows by {name}: off by {off[name]:.1f} degrees, in the median")
 
 # %%
 # Colours are the true directions: near directions have similar colours. The plane has to cut the
