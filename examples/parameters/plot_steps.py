@@ -156,7 +156,7 @@ print(f"{problem.result.n_iter} iterations; {problem.result.reason}")
 print(f"average distortion of the map: {problem.value:.2f}")
 
 # %%
-# Arrows in the first picture are the forces on a part of the rows at the start. They all point
+# Arrows in the first picture are the forces on a part of the rows at the start. Nearly all point
 # outwards: in the small start, the repulsion of so many rows outweighs the attraction. It would drive
 # rows away before they have found their neighbours. So the solve has four phases:
 #
