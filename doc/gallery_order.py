@@ -4,6 +4,7 @@
 # scripts that are only shown, without `plot_`, have their place by number.
 FIRST = {
     "examples": ["plot_digits.py", "plot_displays.py", "plot_explore.py", "plot_judging.py"],
+    "parameters": ["plot_steps.py"],
 }
 
 
