@@ -93,6 +93,11 @@ def runs_triton(device: torch.device) -> bool:
     return device.type == "cuda" and importlib.util.find_spec("triton") is not None
 
 
+def runs_cuvs(device: torch.device) -> bool:
+    """Whether cuVS is installed and works on a device."""
+    return device.type == "cuda" and importlib.util.find_spec("cuvs") is not None
+
+
 @contextlib.contextmanager
 def cpu_by_default() -> Iterator[None]:
     """Make the CPU torch's default device, whatever ``torch.set_default_device`` has set.
