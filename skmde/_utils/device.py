@@ -6,7 +6,11 @@ import contextlib
 import importlib.util
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import torch
+
+# dtypes of numpy that each version of torch knows, in the machine's order of bytes
+_KNOWN = frozenset(map(np.dtype, ("?", "u1", "i1", "i2", "i4", "i8", "f2", "f4", "f8")))
 
 # its name before torch 2.5
 OutOfMemory = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)
@@ -81,6 +85,17 @@ def read_numbers(*values: float | torch.Tensor) -> list[float]:
     return [
         next(copied) if isinstance(x, torch.Tensor) and not is_cpu(x) else float(x) for x in values
     ]
+
+
+def as_tensor(array: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
+    """The numbers of an array as a tensor on a device, the CPU by default.
+
+    The tensor shares the array's memory if it can. torch wants to be able to write to it, which is
+    not so for an array that is mapped into memory.
+    """
+    if array.dtype not in _KNOWN:
+        array = array.astype(np.float64)
+    return torch.from_numpy(np.require(array, requirements=("C", "W"))).to(device)
 
 
 def has_float64(device: torch.device) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from skmde._utils.device import available_devices, has_float64, is_cpu
+from skmde._utils.device import as_tensor, available_devices, has_float64, is_cpu
 from skmde._utils.ranks.together import current_ranks
 from skmde.preprocessing.neighbors.backends.base import RowSearch, nearest_candidates
 from skmde.preprocessing.neighbors.backends.candidates.cuvs import CuvsCandidates, import_cuvs
@@ -50,7 +50,7 @@ class TorchSearch(RowSearch):
         left = np.arange(len(queries))
         if not self._is_few(left):
             device = self._torch_device()
-            for source in _sources(_tensor(self.rows), k, device):
+            for source in _sources(as_tensor(self.rows), k, device):
                 found = self._among(source, queries[left], k, exclude[left], n_jobs)
                 indices[left], squared[left], sure = found
                 left = left[~sure]
@@ -68,7 +68,7 @@ class TorchSearch(RowSearch):
         for start in range(0, len(queries), source.step):
             part = slice(start, start + source.step)
             own = torch.from_numpy(exclude[part].astype(np.int64)).to(source.device)
-            found = source.nearest(_tensor(queries[part]), own)
+            found = source.nearest(as_tensor(queries[part]), own)
             candidates[part], approximate[part], norms[part] = (values.cpu() for values in found)
         nothing = np.zeros(candidates.shape, np.float32)  # lower bounds: none are known
         found, squared = nearest_candidates(
@@ -83,7 +83,7 @@ class TorchSearch(RowSearch):
         few = self._is_few(self.rows)
         if few or not has_float64(device) or current_ranks() is not None:
             return super().search_training(k, n_jobs)
-        rows = _tensor(self.rows).to(device)
+        rows = as_tensor(self.rows, device)
         found = torch.empty((n, k), dtype=torch.int32, device=device)
         squared = torch.empty((n, k), dtype=torch.float64, device=device)
         sure = torch.empty(n, dtype=torch.bool, device=device)
@@ -139,8 +139,3 @@ def _nearest(rows, own, candidates, k, most):
     squared, order = torch.sort(squared, dim=1, stable=True)
     squared, found = squared[:, :k], candidates.gather(1, order)[:, :k].int()
     return torch.where(squared < torch.inf, found, -1), squared
-
-
-def _tensor(array):
-    """A tensor of the same memory, if that may be written to, as torch wants it."""
-    return torch.from_numpy(np.require(array, requirements=("C", "W")))
