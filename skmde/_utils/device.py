@@ -87,15 +87,20 @@ def read_numbers(*values: float | torch.Tensor) -> list[float]:
     ]
 
 
+def known_to_torch(array: np.ndarray) -> np.ndarray:
+    """The array in the machine's order of bytes, and in float64 if torch may not know its dtype."""
+    native = array.dtype.newbyteorder("=")
+    return array.astype(native if native in _KNOWN else np.float64, copy=False)
+
+
 def as_tensor(array: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
     """The numbers of an array as a tensor on a device, the CPU by default.
 
     The tensor shares the array's memory if it can. torch wants to be able to write to it, which is
     not so for an array that is mapped into memory.
     """
-    if array.dtype not in _KNOWN:
-        array = array.astype(np.float64)
-    return torch.from_numpy(np.require(array, requirements=("C", "W"))).to(device)
+    usable = np.require(known_to_torch(array), requirements=("C", "W"))
+    return torch.from_numpy(usable).to(device)
 
 
 def has_float64(device: torch.device) -> bool:
@@ -149,9 +154,19 @@ def memory_errors(text: Callable[[], str]) -> Iterator[None]:
     """
     try:
         yield
-    except (OutOfMemory, DeviceMemoryError) as error:
+    except Exception as error:
+        if not _lacks_memory(error):
+            raise
         message = f"The GPU has no memory left. {text()} Or set device='cpu'."
         raise DeviceMemoryError(message) from error
+
+
+def _lacks_memory(error: Exception) -> bool:
+    if isinstance(error, MemoryError):  # the host has none, or the message is known
+        return isinstance(error, DeviceMemoryError)
+    # CUDA's libraries, as that for matrices, allocate memory beside torch; and so does cuVS
+    texts = "_ALLOC_FAILED", "out_of_memory"
+    return isinstance(error, OutOfMemory) or any(text in str(error) for text in texts)
 
 
 def _message(device: object) -> str:

@@ -19,7 +19,7 @@ import logging
 
 import torch
 
-from skmde._utils.device import DeviceMemoryError, runs_cuvs
+from skmde._utils.device import runs_cuvs
 from skmde.preprocessing.neighbors.backends.candidates.centered import CandidateSource
 
 __all__ = ["CuvsCandidates", "import_cuvs"]
@@ -81,9 +81,4 @@ class CuvsCandidates(CandidateSource):
     def _call(self, function, *args, **kwargs):
         with torch.cuda.device(self.device):
             torch.cuda.current_stream().synchronize()
-            try:
-                return function(*args, **kwargs)
-            except Exception as error:
-                if "out_of_memory" in str(error) or "bad_alloc" in str(error):
-                    raise DeviceMemoryError(str(error)) from error
-                raise
+            return function(*args, **kwargs)
