@@ -236,7 +236,7 @@ def neighbors(args: Any, sizes: Sizes) -> dict[str, Any]:
         tables = []
         for name, chosen in libraries.items():
             seconds = []
-            with patch.object(backend, "import_cuvs", lambda device, chosen=chosen: chosen):
+            with patch.object(backend, "import_cuvs", lambda *_, chosen=chosen: chosen):
                 for _ in range(2):
                     began = time.perf_counter()
                     table = backend.TorchSearch(X, args.device).search_training(15, None)

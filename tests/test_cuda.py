@@ -149,7 +149,7 @@ def test_neighbors_with_products_in_tf32(reduced):
 
 @pytest.mark.skipif(import_cuvs(GPU) is None, reason="needs cuVS")
 @pytest.mark.parametrize("k", [10, 60])  # another of cuVS's kernels compares for each
-def test_candidates_of_cuvs(k):
+def test_candidates_of_cuvs(monkeypatch, k):
     X = np.random.default_rng(0).standard_normal((20_001, 40))
     rows, own = torch.from_numpy(X).cuda(), torch.arange(5000, device=GPU)
     sources = [
@@ -164,6 +164,7 @@ def test_candidates_of_cuvs(k):
         assert source.misses_none(squared.sort(dim=1).values[:, :k], *values).all()
         tables.append(squared.sort(dim=1).values[:, :k])
     torch.testing.assert_close(*tables, rtol=1e-12, atol=0)
+    monkeypatch.setattr("skmde.preprocessing.neighbors.backends.candidates.cuvs._MANY_PAIRS", 0)
     with torch.cuda.stream(torch.cuda.Stream()):
         same_neighbors_as_the_cpus(hard_rows(), k)
 

@@ -14,10 +14,12 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from skmde._utils.device import memory_errors, runs_cuvs
-from skmde.preprocessing.neighbors.backends.candidates.cuvs import CuvsCandidates
+from skmde.preprocessing.neighbors.backends.candidates.cuvs import CuvsCandidates, import_cuvs
 from skmde.preprocessing.neighbors.backends.candidates.products import Products
+from skmde.preprocessing.neighbors.backends.torch import TorchSearch
 from skmde.preprocessing.neighbors.search import nearest_neighbors
 
 BACKENDS = "skmde.preprocessing.neighbors.backends"
@@ -87,6 +89,7 @@ def cuvs(monkeypatch):
     sys.modules["cuvs.neighbors"].brute_force = library
     monkeypatch.setitem(sys.modules, "cuvs.neighbors.brute_force", library)
     monkeypatch.setattr(f"{BACKENDS}.candidates.cuvs.runs_cuvs", lambda device: True)
+    monkeypatch.setattr(f"{BACKENDS}.candidates.cuvs._MANY_PAIRS", 0)
     monkeypatch.setattr(torch.cuda, "device", library.device)
     monkeypatch.setattr(torch.cuda, "current_stream", library.current_stream)
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
@@ -186,6 +189,31 @@ def test_wrong_answers_of_cuvs_do_not_change_the_neighbors(cuvs, monkeypatch):
     same_as_exact(CASES["cloud"])
 
 
+def test_training_rows_stay_on_the_device(monkeypatch):
+    monkeypatch.setattr(f"{BACKENDS}.candidates.products._BLOCK_ENTRIES", (1 << 16, 1 << 16))
+    search = TorchSearch(CASES["cloud"], "cpu")
+    search.search_training(6, 1)
+    copies, copy = [], torch.Tensor.cpu
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda x: copies.append(x.shape) or copy(x))
+    with CountReads() as counter:
+        search.search_training(6, 1)
+    assert copies == [(700, 6), (700, 6), (0,)]  # the tables, and the rows that need the CPU
+    assert counter.reads == 1  # how many rows need another source
+
+
+class CountReads(TorchDispatchMode):
+    """Counts operations for which the host waits, as their result's size is read."""
+
+    reads = 0
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        by_mask = operation is torch.ops.aten.index.Tensor and args[1][0].dtype == torch.bool
+        aten = torch.ops.aten
+        waits = (aten._local_scalar_dense.default, aten.nonzero.default)
+        self.reads += by_mask or operation in waits
+        return operation(*args, **(kwargs or {}))
+
+
 @pytest.mark.parametrize("lacking", ["cuvs.neighbors", "search", "build"])
 def test_without_cuvs_products_find_the_candidates(cuvs, monkeypatch, caplog, lacking):
     if lacking.startswith("cuvs"):
@@ -209,6 +237,15 @@ def test_an_error_of_cuvs_is_raised(cuvs, monkeypatch):
     message = "std::bad_alloc: out_of_memory: CUDA error"
     with pytest.raises(MemoryError, match="GPU has no memory left"), memory_errors(str):
         same_as_exact(CASES["cloud"])
+
+
+@pytest.mark.parametrize(("n_pairs", "n_features"), [(1e12, 50), (1e10, 50), (1e12, 784)])
+def test_cuvs_is_asked_where_there_is_much_to_save(cuvs, monkeypatch, n_pairs, n_features):
+    monkeypatch.undo()
+    monkeypatch.setattr(f"{BACKENDS}.candidates.cuvs.runs_cuvs", lambda device: asked.append(1))
+    asked = []
+    import_cuvs(torch.device("cuda"), n_pairs, n_features)
+    assert bool(asked) == (n_pairs == 1e12 and n_features == 50)
 
 
 def test_cuvs_is_for_cuda_where_it_is_installed(cuvs, monkeypatch):

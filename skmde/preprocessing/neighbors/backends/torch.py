@@ -50,7 +50,7 @@ class TorchSearch(RowSearch):
         left = np.arange(len(queries))
         if not self._is_few(left):
             device = self._torch_device()
-            for source in _sources(as_tensor(self.rows), k, device):
+            for source in _sources(as_tensor(self.rows), len(queries), k, device):
                 found = self._among(source, queries[left], k, exclude[left], n_jobs)
                 indices[left], squared[left], sure = found
                 left = left[~sure]
@@ -88,7 +88,7 @@ class TorchSearch(RowSearch):
         squared = torch.empty((n, k), dtype=torch.float64, device=device)
         sure = torch.empty(n, dtype=torch.bool, device=device)
         left = torch.arange(n, device=device)
-        for source in _sources(rows, k, device):
+        for source in _sources(rows, n, k, device):
             for own in left.split(source.step):
                 candidates, *values = source.nearest(rows[own], own)
                 found[own], squared[own] = _nearest(rows, own, candidates, k, source.step)
@@ -109,9 +109,10 @@ class TorchSearch(RowSearch):
         return torch.device(self.device if there else "cpu")
 
 
-def _sources(rows, k, device):
+def _sources(rows, n_queries, k, device):
     """Sources of candidates, each for the queries for which those before it may miss one."""
-    library = import_cuvs(device)
+    n, d = rows.shape
+    library = import_cuvs(device, n_queries * n, d)
     if library is not None:
         yield CuvsCandidates(rows, k + _SPARE, device, library)
     else:

@@ -1,6 +1,7 @@
 """Candidates by cuVS's comparison of all rows, where it is installed, on CUDA devices.
 
-cuVS selects while it multiplies, so that scores need not travel through the device's memory.
+cuVS selects while it multiplies, so that scores need not travel through the device's memory. That
+counts for many rows with few features; for less work, its import takes longer than all else.
 Versions 24.8 to 26.10 have the functions used here. They take the memory of torch's tensors, by
 ``__cuda_array_interface__``, and write into given ones, so nothing is copied.
 
@@ -16,6 +17,7 @@ Versions 24.8 to 26.10 have the functions used here. They take the memory of tor
 from __future__ import annotations
 
 import logging
+import math
 
 import torch
 
@@ -27,16 +29,23 @@ __all__ = ["CuvsCandidates", "import_cuvs"]
 logger = logging.getLogger(__name__)
 
 _STEP = 1 << 15  # queries
+# Estimates from the rates of GPUs. Up to this number of pairs, their scores take about a second.
+_MANY_PAIRS = 1e11
+# With more features, multiplying takes longer than moving scores, and torch multiplies faster.
+_FEW_FEATURES = 128
 
 
-def import_cuvs(device):
-    """cuVS's module for the comparison of all rows, or None.
+def import_cuvs(device, n_pairs=math.inf, n_features=1):
+    """cuVS's module for the comparison of all rows, or None where it is absent or would not help.
 
     Parameters
     ----------
     device : torch.device
+    n_pairs : float, default=inf
+        Number of queries times number of rows.
+    n_features : int, default=1
     """
-    if not runs_cuvs(device):
+    if n_pairs < _MANY_PAIRS or n_features > _FEW_FEATURES or not runs_cuvs(device):
         return None
     try:
         from cuvs.neighbors import brute_force
