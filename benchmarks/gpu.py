@@ -7,6 +7,7 @@ not take the time of the others:
 
 - imports: seconds of each heavy import, and the modules that take longest by themselves
 - tests: ``tests/test_cuda.py``
+- neighbors: the 15 nearest rows by torch's products, and by cuVS where it is installed
 - mnist: a fit by stage, cold and warm, its bits, its average distortion beside the CPU's
 - mixture: a fit of 1,000,000 x 50 points of 200 Gaussians by stage
 - solves: n = 10^6, p = 10^7, milliseconds of an iteration under each constraint, copies to the
@@ -35,7 +36,15 @@ import _common as common
 import numpy as np
 
 # Seconds; in all 8 minutes.
-BUDGETS = {"imports": 40, "tests": 120, "mnist": 85, "mixture": 75, "solves": 110, "pymde": 45}
+BUDGETS = {
+    "imports": 30,
+    "tests": 120,
+    "neighbors": 25,
+    "mnist": 85,
+    "mixture": 65,
+    "solves": 110,
+    "pymde": 40,
+}
 FULL = {"images": 70_000, "points": 1_000_000, "items": 1_000_000, "pairs": 10_000_000}
 SMALL = {"images": 1_500, "points": 1_500, "items": 2_000, "pairs": 10_000}
 ITERATIONS = {"quadratic": 40, "log1p": 60}
@@ -209,6 +218,35 @@ def tests(args: Any, sizes: Sizes) -> dict[str, Any]:
         if line.startswith("tests/"):
             show_partly(found)
     return {**found, "exit_status": child.wait(), "summary": last, "slowest": slowest}
+
+
+def neighbors(args: Any, sizes: Sizes) -> dict[str, Any]:
+    """Seconds of each source of candidates, twice, and whether the neighbours are the same."""
+    from unittest.mock import patch
+
+    import torch
+
+    from skmde.preprocessing.neighbors.backends import torch as backend
+    from skmde.preprocessing.neighbors.backends.candidates.cuvs import import_cuvs
+
+    library = import_cuvs(torch.device(args.device))
+    libraries = {"products": None} | ({"cuvs": library} if library else {})
+    found: dict[str, Any] = {}
+    for X, data in (sizes.images(), (sizes.points(), "mixture")):
+        tables = []
+        for name, chosen in libraries.items():
+            seconds = []
+            with patch.object(backend, "import_cuvs", lambda *_, chosen=chosen: chosen):
+                for _ in range(2):
+                    began = time.perf_counter()
+                    table = backend.TorchSearch(X, args.device).search_training(15, None)
+                    seconds.append(time.perf_counter() - began)
+            tables.append(table)
+            found[f"{data} {name}"] = {"cold_s": seconds[0], "warm_s": seconds[1]}
+            show_partly(found)
+        same = all(np.array_equal(tables[0][0], table[0]) for table in tables)
+        found[f"{data} same_neighbors"] = same
+    return found
 
 
 def mnist(args: Any, sizes: Sizes) -> dict[str, Any]:
@@ -397,6 +435,7 @@ def pymde(args: Any, sizes: Sizes) -> dict[str, Any]:
 PARTS: dict[str, Callable[[Any, Sizes], dict[str, Any]]] = {
     "imports": imports,
     "tests": tests,
+    "neighbors": neighbors,
     "mnist": mnist,
     "mixture": mixture,
     "solves": solves,

@@ -15,6 +15,8 @@ from skmde.losses import LOSSES
 from skmde.metrics import trustworthiness
 from skmde.penalties import PENALTIES, Barrier
 from skmde.preprocessing.graphs.weights import near_of_tables, weighted_graph
+from skmde.preprocessing.neighbors.backends.candidates.cuvs import CuvsCandidates, import_cuvs
+from skmde.preprocessing.neighbors.backends.candidates.products import Products
 from skmde.preprocessing.neighbors.search import nearest_neighbors
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -109,6 +111,62 @@ def test_neighbors_by_matrix_products(dtype):
     unseen = X[:5000] + dtype(0.1)
     several, _ = index.kneighbors(unseen, 5)
     np.testing.assert_array_equal(index.kneighbors(unseen[:3], 5)[0], several[:3])
+
+
+def hard_rows():
+    """Tight groups far from each other, copies, many rows at one distance, and one far away."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 40))
+    X[:8000] += 1e4 * rng.standard_normal((5, 40))[rng.integers(0, 5, 8000)]
+    X[8000:8100] = X[8000]
+    X[9000:10_000] = rng.integers(0, 2, (1000, 40))
+    X[-1] = 1e7
+    return X
+
+
+def same_neighbors_as_the_cpus(X, k=10):
+    found, d, index = nearest_neighbors(X, k, algorithm="torch", device="cuda")
+    expected, d_expected, exact = nearest_neighbors(X, k, algorithm="exact")
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_allclose(d, d_expected, rtol=1e-12)
+    unseen = X[6000:12_000] + 0.25
+    np.testing.assert_array_equal(index.kneighbors(unseen, k)[0], exact.kneighbors(unseen, k)[0])
+
+
+def test_neighbors_beyond_single_precision():
+    same_neighbors_as_the_cpus(hard_rows())
+
+
+@pytest.mark.parametrize("reduced", [False, True])
+def test_neighbors_with_products_in_tf32(reduced):
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = reduced
+    try:
+        same_neighbors_as_the_cpus(np.random.default_rng(0).standard_normal((20_000, 200)) + 3)
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
+
+
+@pytest.mark.skipif(import_cuvs(GPU) is None, reason="needs cuVS")
+@pytest.mark.parametrize("k", [10, 60])  # another of cuVS's kernels compares for each
+def test_candidates_of_cuvs(monkeypatch, k):
+    X = np.random.default_rng(0).standard_normal((20_001, 40))
+    rows, own = torch.from_numpy(X).cuda(), torch.arange(5000, device=GPU)
+    sources = [
+        CuvsCandidates(rows, k + 16, GPU, import_cuvs(GPU)),
+        Products(rows, k + 16, GPU, SINGLE),
+    ]
+    tables = []
+    for source in sources:
+        candidates, *values = source.nearest(rows[own], own)
+        squared = ((rows[candidates] - rows[own, None]) ** 2).sum(dim=2)
+        squared[candidates == own[:, None]] = torch.inf
+        assert source.misses_none(squared.sort(dim=1).values[:, :k], *values).all()
+        tables.append(squared.sort(dim=1).values[:, :k])
+    torch.testing.assert_close(*tables, rtol=1e-12, atol=0)
+    monkeypatch.setattr("skmde.preprocessing.neighbors.backends.candidates.cuvs._MANY_PAIRS", 0)
+    with torch.cuda.stream(torch.cuda.Stream()):
+        same_neighbors_as_the_cpus(hard_rows(), k)
 
 
 def test_the_graph_and_the_starts_are_those_of_the_cpu():

@@ -94,7 +94,7 @@ def test_imports_are_allowed_in_this_file(path):
     assert private == [] or path.name == "sklearn_compat.py"
 
     # Optional packages, and matplotlib with them, are imported inside the functions that need them.
-    optional = {"PIL", "anywidget", "faiss", "matplotlib", "pandas", "polars", "tqdm"}
+    optional = {"PIL", "anywidget", "cuvs", "faiss", "matplotlib", "pandas", "polars", "tqdm"}
     assert optional.isdisjoint(name.split(".")[0] for name in _imported_names(tree.body))
 
 

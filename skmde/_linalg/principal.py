@@ -17,7 +17,7 @@ import torch
 from skmde._linalg.reductions import gram
 from skmde._linalg.scaling import Scaling
 from skmde._linalg.signs import fix_signs
-from skmde._utils.device import is_cpu
+from skmde._utils.device import as_tensor, is_cpu
 
 _SMALL = 64  # features or samples up to which the result is exact
 _SPARE = 10
@@ -84,7 +84,7 @@ def _some_rows(X, rng):
 
 def _scaled_there(X, scaling, device):
     """Rows, scaled in float64 on a device."""
-    Z = torch.from_numpy(np.ascontiguousarray(X)).to(device).double()
+    Z = as_tensor(X, device).double()
     if scaling.center is not None:
         Z -= torch.from_numpy(scaling.center).to(device)
     return Z.div_(scaling.unit)

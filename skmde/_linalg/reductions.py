@@ -168,7 +168,11 @@ def quantile_of_lengths(a: torch.Tensor, share: float) -> torch.Tensor:
     A scalar tensor.
     """
     lengths = torch.linalg.vector_norm(a, dim=1)
-    return lengths.kthvalue(max(1, math.ceil(share * len(lengths)))).values
+    rank = max(1, math.ceil(share * len(lengths)))
+    if is_cpu(a):
+        return lengths.kthvalue(rank).values
+    # A GPU selects by one of its multiprocessors, and torch refuses this in deterministic mode.
+    return lengths.sort().values[rank - 1]
 
 
 def shorten_rows(a: torch.Tensor, longest: float) -> torch.Tensor:

@@ -138,7 +138,8 @@ def affine_rows(
     """
     matrix, shift = matrix.to(X), shift.to(X)
     if not is_cpu(X):
-        out = torch.addmm(shift, X, matrix)
+        # in float64, as a GPU may multiply float32 with 10 bits (TF32) if torch is told so
+        out = torch.addmm(shift.double(), X.double(), matrix.double()).to(X.dtype)
         return out if base is None else out.add_(base)
     rows = X.detach().contiguous().numpy()
     return torch.from_numpy(

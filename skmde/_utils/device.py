@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
+# dtypes of numpy that each version of torch knows, in the machine's order of bytes
+_KNOWN = frozenset(map(np.dtype, ("?", "u1", "i1", "i2", "i4", "i8", "f2", "f4", "f8")))
+
 # its name before torch 2.5
 OutOfMemory = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)
 
@@ -102,6 +105,22 @@ def read_numbers(*values: float | torch.Tensor) -> list[float]:
     ]
 
 
+def known_to_torch(array: np.ndarray) -> np.ndarray:
+    """The array in the machine's order of bytes, and in float64 if torch may not know its dtype."""
+    native = array.dtype.newbyteorder("=")
+    return array.astype(native if native in _KNOWN else np.float64, copy=False)
+
+
+def as_tensor(array: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
+    """The numbers of an array as a tensor on a device, the CPU by default.
+
+    The tensor shares the array's memory if it can. torch wants to be able to write to it, which is
+    not so for an array that is mapped into memory.
+    """
+    usable = np.require(known_to_torch(array), requirements=("C", "W"))
+    return torch.from_numpy(usable).to(device)
+
+
 def has_float64(device: torch.device) -> bool:
     """Whether a device can compute in float64."""
     return device.type != "mps"
@@ -110,6 +129,11 @@ def has_float64(device: torch.device) -> bool:
 def runs_triton(device: torch.device) -> bool:
     """Whether Triton is installed and compiles for a device."""
     return device.type == "cuda" and importlib.util.find_spec("triton") is not None
+
+
+def runs_cuvs(device: torch.device) -> bool:
+    """Whether cuVS is installed and works on a device."""
+    return device.type == "cuda" and importlib.util.find_spec("cuvs") is not None
 
 
 @contextlib.contextmanager
@@ -148,9 +172,19 @@ def memory_errors(text: Callable[[], str]) -> Iterator[None]:
     """
     try:
         yield
-    except (OutOfMemory, DeviceMemoryError) as error:
+    except Exception as error:
+        if not _lacks_memory(error):
+            raise
         message = f"The GPU has no memory left. {text()} Or set device='cpu'."
         raise DeviceMemoryError(message) from error
+
+
+def _lacks_memory(error: Exception) -> bool:
+    if isinstance(error, MemoryError):  # the host has none, or the message is known
+        return isinstance(error, DeviceMemoryError)
+    # CUDA's libraries, as that for matrices, allocate memory beside torch; and so does cuVS
+    texts = "_ALLOC_FAILED", "out_of_memory"
+    return isinstance(error, OutOfMemory) or any(text in str(error) for text in texts)
 
 
 def _message(device: object) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.reductions import dot
-from skmde._utils.device import cpu_by_default
+from skmde._utils.device import cpu_by_default, known_to_torch
 from skmde._utils.validation import check_not_masked
 from skmde.core.all_pairs_repulsion import AllPairsRepulsion
 from skmde.core.items import ItemsProblem
@@ -322,7 +322,7 @@ def as_embedding(
         array = np.asarray(X)
         if array.dtype.kind not in "fiub":
             raise ValueError(f"{name} must hold real numbers; got dtype {array.dtype}.")
-        X = torch.tensor(array)
+        X = torch.tensor(known_to_torch(array))
     if X.is_complex():
         raise ValueError(f"{name} must hold real numbers; got dtype {X.dtype}.")
     if tuple(X.shape) != shape:

@@ -44,6 +44,18 @@ def test_scores_of_a_device_are_those_of_the_cpu(monkeypatch, shape, dtype):
     np.testing.assert_allclose(scores, expected, atol=1e-9 * np.abs(expected).max())
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", ["f8", ">f8", ">i4", "u4", "g"])
+def test_a_device_takes_every_dtype_and_memory_that_is_only_read(monkeypatch, dtype):
+    X = np.round(10 * data(100, 5)).astype(dtype)
+    X = (X - X.min()).astype(dtype)
+    X.flags.writeable = False
+    expected = principal_scores(X, 2, np.random.default_rng(0))
+    monkeypatch.setattr("skmde._linalg.principal.is_cpu", lambda device: False)
+    scores = principal_scores(X, 2, np.random.default_rng(0), torch.device("cpu"))
+    np.testing.assert_allclose(scores, expected, atol=1e-9 * np.abs(expected).max())
+
+
 def test_many_rows_are_sampled(monkeypatch):
     X = data(3000, 80)
     expected = PCA(2).fit_transform(X)

@@ -102,6 +102,23 @@ def test_no_memory_names_the_need_and_the_parameters(monkeypatch):
     assert model.embedding_ is before["embedding_"]
 
 
+@pytest.mark.parametrize(
+    ("error", "lacks_memory"),
+    [
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate`"), True),
+        (RuntimeError("cuFFT error: CUFFT_ALLOC_FAILED"), True),
+        (Exception("std::bad_alloc: out_of_memory: CUDA error (failed to allocate)"), True),
+        (RuntimeError("no kernel image is available"), False),
+        (MemoryError("Unable to allocate 2.00 GiB"), False),  # of the host
+    ],
+)
+def test_libraries_of_a_gpu_lack_memory_too(error, lacks_memory):
+    with pytest.raises(Exception) as caught, device_module.memory_errors(lambda: "Much."):
+        raise error
+    assert lacks_memory == ("The GPU has no memory left. Much." in str(caught.value))
+    assert lacks_memory or caught.value is error
+
+
 def test_available_devices_begin_with_the_cpu(no_gpu):
     assert available_devices() == ["cpu"]
     assert device_module.available_devices is available_devices

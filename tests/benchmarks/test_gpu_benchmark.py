@@ -28,8 +28,9 @@ def check_solves(found):
 
 
 def test_solves(tmp_path):
-    found = run(tmp_path, "--one-process", "--parts", "solves", "pymde")
+    found = run(tmp_path, "--one-process", "--parts", "neighbors", "solves", "pymde")
     check_solves(found["solves"])
+    assert found["neighbors"]["mixture same_neighbors"]
     assert found["pymde"] == {"skipped": "--pymde is not given"}
 
 

@@ -180,8 +180,57 @@ def test_repulsion_of_all_pairs_reads_the_box_and_the_numbers(monkeypatch, as_on
         assert counter.reads == 0
 
 
+class RefuseVaryingSums(TorchDispatchMode):
+    """Refuses what torch's deterministic mode refuses on a GPU, of all that can be used here."""
+
+    REFUSED = ("histc", "kthvalue", "median.dim", "nanmedian.dim", "put", "put_")
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        name = str(operation).removeprefix("aten.").removesuffix(".default")
+        assert name not in self.REFUSED
+        floating = isinstance(args[0], torch.Tensor) and args[0].is_floating_point()
+        assert not (name.startswith("cumsum") and floating)
+        assert not (name == "bincount" and len(args) > 1 and args[1] is not None)
+        assert not (name.startswith(("index_add", "scatter_add")) and floating)
+        return operation(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("constraint", ["centered", "standardized"])
+def test_a_solve_has_no_sum_whose_order_varies_on_a_gpu(monkeypatch, as_on_a_gpu, constraint):
+    n, rng = 1200, np.random.default_rng(0)
+    monkeypatch.setattr(items, "choose_backend", lambda *_: TorchBackend(torch.device("cpu")))
+    repulsion = "all" if constraint == "centered" else None
+    weights = np.where(rng.random(3 * n) < 0.5, 1.0, -1.0)
+    edges = random_graph(rng, n, 3 * n)
+    weights = np.ones(len(edges)) if repulsion else weights[: len(edges)]
+    functions = ("log1p", "cauchy") if repulsion else ("log1p", "log")
+    X = torch.tensor(rng.normal(size=(n, 2)), dtype=torch.float32)
+    with RefuseVaryingSums():
+        mde = MDE(n, 2, edges, functions, constraint, weights=weights, repulsion=repulsion)
+        solver = LBFGS(max_iter=10, max_step=2.0, usual_step=0.1)
+        start = mde.constraint.project(X)
+        result = solver.minimize(mde._objective(torch.float32), mde.constraint, start)
+    assert result.n_iter >= 5
+
+
 def test_a_standardized_embedding_is_projected_after_one_copy(as_on_a_gpu):
     Z = torch.randn(100, 3, generator=torch.Generator().manual_seed(0))
     X = standardize_module.standardize(Z)
     assert len(as_on_a_gpu) == 1
     torch.testing.assert_close(X.T @ X / 100, torch.eye(3), rtol=0, atol=1e-5)
+
+
+def test_products_in_tf32_do_not_move_a_standardized_embedding(monkeypatch, as_on_a_gpu):
+    multiply = torch.addmm
+
+    def rounded(x):
+        if x.dtype == torch.float64:
+            return x
+        mantissa, exponent = torch.frexp(x)
+        return torch.ldexp((1024 * mantissa).round() / 1024, exponent)
+
+    monkeypatch.setattr(torch, "addmm", lambda c, a, b: multiply(c, rounded(a), rounded(b)))
+    Z = torch.randn(100, 3, generator=torch.Generator().manual_seed(0))
+    X = standardize_module.standardize(Z)
+    exact = standardize_module.standardize(Z.double())
+    torch.testing.assert_close(X.double(), exact, rtol=0, atol=1e-5)

@@ -106,6 +106,20 @@ def test_precision_is_that_of_the_input(arguments, start, dtype):
     assert problem.distances().dtype == dtype
 
 
+@pytest.mark.parametrize(("dtype", "native"), [(">f4", "f4"), (">f8", "f8"), ("g", "f8")])
+def test_dtypes_that_torch_does_not_know(dtype, native):
+    edges, rng = np.stack(np.triu_indices(9, 1), axis=1), np.random.default_rng(0)
+    given = [rng.random(shape).astype(native) for shape in ((9, 2), 36)]
+    found = []
+    for kind in (dtype, native):
+        X, deviations = (x.astype(kind) for x in given)
+        for pairs in (edges.astype(">i4"), None):
+            mde = MDE(9, 2, pairs, "absolute", deviations=deviations, weights=deviations)
+            found.append(mde.embed(X, max_iter=5))
+    assert torch.equal(found[0], found[2]) and torch.equal(found[1], found[3])
+    assert found[0].dtype == found[2].dtype
+
+
 def test_float64_is_worth_it():
     problem = small("squared", deviations=np.array([1, 1, 2**0.5, 1, 1]))
     problem.embed(random_state=0, tol=1e-12)

@@ -38,7 +38,7 @@ class StoredBatches:
 
     def __init__(self, edges: Edges, batch_size: int, generator: np.random.Generator) -> None:
         for segment in edges.segments:
-            _check_is_elementwise(segment.function)
+            _check_is_elementwise(segment.function, edges.device)
         self.edges = edges
         self.batch_size = batch_size
         self.generator = generator
@@ -86,9 +86,9 @@ def some_of(edges: Edges, positions: np.ndarray) -> EdgeList:
     )
 
 
-def _check_is_elementwise(function: Penalty | Loss) -> None:
+def _check_is_elementwise(function: Penalty | Loss, device: torch.device) -> None:
     """Check that a user's callable can be called with some of its pairs."""
-    few = torch.ones(3)
+    few = torch.ones(3, device=device)
     try:
         if isinstance(function, CallablePenalty):
             function.value(few)

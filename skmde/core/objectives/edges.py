@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from skmde._utils.device import known_to_torch
 from skmde._utils.validation import check_not_masked
 from skmde.core.kernels.backend import Run
 from skmde.functions.adapters import CallableLoss, CallablePenalty
@@ -305,7 +306,7 @@ def _per_edge(values: Any, p: int, name: str) -> np.ndarray | None:
             f"{name} holds {np.count_nonzero(~np.isfinite(array))} values that are NaN or "
             "infinite; omit these pairs."
         )
-    return array if array.dtype.kind == "f" else array.astype(np.float64)
+    return known_to_torch(array) if array.dtype.kind == "f" else array.astype(np.float64)
 
 
 def resolve_functions(

@@ -151,14 +151,14 @@ def _check_number_of_items(term: DistortionTerm, k: int, n_items: int) -> None:
 
 
 def common_dtype(*arrays: Any) -> torch.dtype:
-    """float64 if any of some arrays is, and float32 otherwise."""
+    """float64 if any of some arrays is, or is more precise, and float32 otherwise."""
     for array in arrays:
-        dtype = getattr(array, "dtype", None)
-        if dtype == torch.float64 or (
-            array is not None
-            and not isinstance(array, torch.Tensor)
-            and np.asarray(array).dtype == np.float64
-        ):
+        if isinstance(array, torch.Tensor):
+            is_double = array.dtype == torch.float64
+        else:
+            dtype = np.dtype(bool) if array is None else np.asarray(array).dtype
+            is_double = dtype.kind == "f" and dtype.itemsize >= 8
+        if is_double:
             return torch.float64
     return torch.float32
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from skmde._linalg.lobpcg import GUARDS, QUIET_STEPS, SETTLED, Space
+from skmde._utils.device import as_tensor
 
 
 class DeviceLaplacian:
@@ -30,9 +31,7 @@ class DeviceLaplacian:
     def __init__(self, graph: Any, device: torch.device) -> None:
         self.n, self.device = graph.shape[0], device
         arrays = graph.indices, graph.indptr, graph.data.astype(np.float64)
-        self._others, self._bounds, self._weights = (
-            torch.from_numpy(np.ascontiguousarray(x)).to(device) for x in arrays
-        )
+        self._others, self._bounds, self._weights = (as_tensor(x, device) for x in arrays)
         self._bounds = self._bounds.long()
         self.degrees = torch.segment_reduce(self._weights, "sum", offsets=self._bounds)
 

@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from skmde._utils.device import as_tensor
+
 __all__ = ["symmetric_graph"]
 
 
@@ -33,8 +35,7 @@ def symmetric_graph(near, values, device, *, adds):
     """
     n = near.shape[0]
     counts, columns, weights = (
-        torch.from_numpy(np.ascontiguousarray(x)).to(device)
-        for x in (np.diff(near.indptr), near.indices, values)
+        as_tensor(x, device) for x in (np.diff(near.indptr), near.indices, values)
     )
     rows = torch.repeat_interleave(torch.arange(n, device=device), counts)
     columns = columns.long()

@@ -15,7 +15,7 @@ The search algorithms (`algorithm`):
   searched again.
 - "pynndescent": nearest-neighbour descent, for any metric that pynndescent supports. It finds
   about 99 % of the neighbours, and compiles for half a minute.
-- "torch": compares all pairs by matrix products on `device`.
+- "torch": compares all pairs on `device`, and finds the same neighbours as "exact".
 - "auto": "exact" where that is fast, else the fastest of the others. From about 1,000 rows of at
   most 15 features on, a ball tree replaces "exact" under metrics without Euclidean form.
 """

@@ -356,7 +356,7 @@ def test_few_queries_do_not_travel_to_the_device(cloud, monkeypatch):
     index = NeighborIndex(algorithm="torch").fit(cloud)
     travelled = index.kneighbors(cloud[:5], 6)
     monkeypatch.setattr(f"{BACKENDS}.torch._FEW", np.inf)
-    monkeypatch.setattr(f"{BACKENDS}.torch._on_device", None)
+    monkeypatch.setattr(f"{BACKENDS}.torch._sources", None)
     stayed = index.kneighbors(cloud[:5], 6)
     np.testing.assert_array_equal(stayed[0], travelled[0])
     np.testing.assert_allclose(stayed[1], travelled[1], rtol=1e-12)
@@ -369,9 +369,10 @@ def test_rows_on_a_device_have_the_exact_neighbors(monkeypatch, dtype, group):
     X[40:60] = X[40]  # more copies than neighbours: ties are sorted by index
     X[700] = X[40] + dtype(1e-3)
     expected = nearest_neighbors(X, 6, algorithm="exact")[:2]
-    for name, value in {"_FEW": 0, "_GROUP": group, "_DIFFERENCES": (1000, 1000)}.items():
+    for name, value in {"_FEW": 0, "_DIFFERENCES": (1000, 1000)}.items():
         monkeypatch.setattr(f"{BACKENDS}.torch.{name}", value)
-    monkeypatch.setattr(f"{BACKENDS}.torch._BLOCK_ENTRIES", (100_000, 100_000))
+    for name, value in {"_GROUP": group, "_BLOCK_ENTRIES": (100_000, 100_000)}.items():
+        monkeypatch.setattr(f"{BACKENDS}.candidates.products.{name}", value)
     indices, distances = nearest_neighbors(X, 6, algorithm="torch")[:2]
     np.testing.assert_array_equal(indices, expected[0])
     np.testing.assert_allclose(distances, expected[1], rtol=1e-12)

@@ -1,0 +1,1 @@
+"""Sources of candidates for nearest neighbours on a device, one file each."""
