@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -228,7 +229,7 @@ class PreserveNeighbors(
     memory_limit : float, str or None, default=None
         Memory that `fit` may need, beyond what is in use: bytes, or a text such as "4GB". None
         means what is free. `fit` raises an error before it begins if it needs more; `plan` says how
-        much.
+        much. The same holds for `extend`.
     callbacks : list of callable, default=None
         Functions called after every iteration with a state that has the attributes `iteration`,
         `X`, `value` and `residual_norm`. The solver stops if one of them returns True.
@@ -559,8 +560,10 @@ class PreserveNeighbors(
             self._solve(start, edges, weights, constraint, given, device, chosen)
         self._place_zero_weight(given)
 
-    def _stages(self, size):
+    def _stages(self, size, n_fitted=0):
         rows = not self._is_precomputed()
+        if n_fitted and size.n_stored is not None and not rows:
+            size = replace(size, n_stored=size.n_stored + self.graph_.nnz)
         sampled = self.repulsion in ("sampled", "far") or self.repulsive_fraction is not None
         k = expected_neighbors(size, self.n_neighbors, many_neighbors, rows=rows)
         fraction = (self.repulsive_fraction or 1.0) if sampled else 0.0

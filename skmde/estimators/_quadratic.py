@@ -383,10 +383,10 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
 
         return watch
 
-    def _stages(self, size):
+    def _stages(self, size, n_fitted=0):
         return METHODS[self.weights].stages(size, self)
 
-    def _advice(self, size):
+    def _advice(self, size, n_fitted=0):
         return (
             "use weights='laplacian' or 'pca', or fit a sample of the rows and call `transform` "
             "for the rest"
