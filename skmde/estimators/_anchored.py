@@ -636,7 +636,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         X : array-like or sparse matrix of shape (n_new, n_features)
             Samples; for ``metric="precomputed"`` and ``"graph"``, their distances to the fitted
             samples, of shape (n_new, n_samples); for "affinity", the weights of their pairs with
-            the fitted samples.
+            the fitted samples. For "graph", 0 in a dense matrix is no edge, as in `fit`.
 
         Returns
         -------

@@ -823,8 +823,9 @@ class PreserveNeighbors(
             Samples; for ``metric="precomputed"``, their distances to the training samples: a
             matrix (n_new, n_samples), dense or sparse, or a pair of arrays (indices, distances).
             For "affinity", their similarities; for "graph", the lengths of their edges to some
-            training samples, through which shortest paths lead to the others. A row with the same
-            numbers as a training sample counts as that sample.
+            training samples, through which shortest paths lead to the others; 0 in a dense matrix
+            is no edge, as in `fit`. A row with the same numbers as a training sample counts as
+            that sample.
 
         Returns
         -------

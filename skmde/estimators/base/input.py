@@ -96,7 +96,9 @@ class InputMixin(NestedParametersMixin, AtomicFitMixin):
                 "matrix; for metric='graph', the lengths of paths to the fitted nodes."
             )
         if not self._is_neighbor_tables(X):
-            return self._validated(X, reset=False)
+            X = self._validated(X, reset=False)
+            # As `fit` reads a matrix: no edge where a dense one has 0.
+            return sp.csr_array(X) if self._metric_is("graph") and not sp.issparse(X) else X
         X = checked_neighbor_tables(X)
         check_magnitude(X[1], "distances of neighbours", small=False)
         return X
