@@ -137,7 +137,7 @@ class PathPairs:
         at_zero = np.where(distances[:, 0] == 0, indices[:, 0], -1)
         given, full = (known.find(X) for known in self._known)
         # A node without edges and one at distance 0 of another both have no number in their rows.
-        told = (indices[:, 0] >= 0) & (nonzero_counts(X) > 0)
+        told = (indices[:, 0] >= 0) & (nonzero_counts(as_csr(X)) > 0)
         known = np.where(told, np.where(given >= 0, given, full), -1)
         twin = np.where(known >= 0, known, at_zero)
         others = np.where(twin[:, None] >= 0, np.inf, distances)  # a twin needs no pairs
