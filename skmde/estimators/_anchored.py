@@ -150,7 +150,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         :func:`skmde.plotting.animate`; see ``snapshots_``. Each takes the memory of the embedding,
         and twice that during `fit`. None keeps none.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar, and the seconds of each stage, on stderr.
     checkpoint : str or path-like, default=None
         A file to which `fit` writes the state of the solver every few seconds. If it exists, `fit`
         resumes from it, and ends with the same bits as a fit that was not interrupted. The data and

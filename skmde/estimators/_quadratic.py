@@ -139,7 +139,7 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
         call them.
     verbose : int, default=0
         1 shows the progress of the iteration, and of the search for shortest paths or the
-        semidefinite program that precedes it.
+        semidefinite program that precedes it, and the seconds of each stage, on stderr.
 
     Attributes
     ----------
