@@ -19,6 +19,9 @@ from skmde.constraints import Constraint
 from skmde.core.batches.arrays import ArrayBatches
 from skmde.core.batches.base import RawBatch, RawBatches
 from skmde.core.batches.streamed import CheckedBatches, IteratedBatches, SampledBatches, edge_list
+from skmde.core.checkpoints.checkpoint import PathLike, opened
+from skmde.core.checkpoints.fingerprint import Facts
+from skmde.core.checkpoints.problem_facts import problem_facts
 from skmde.core.items import ItemsProblem
 from skmde.core.objectives.base import Term
 from skmde.core.objectives.edge_term import Edges, EdgeTerm
@@ -194,6 +197,7 @@ class StreamedMDE(ItemsProblem):
         callbacks: Callable[[SolverState], Any] | Sequence[Callable[[SolverState], Any]] = (),
         snapshot_every: int | None = None,
         verbose: int = 0,
+        checkpoint: PathLike | None = None,
     ) -> torch.Tensor:
         """Solve the problem by the stochastic proximal method (monograph, section 6.2).
 
@@ -227,6 +231,15 @@ class StreamedMDE(ItemsProblem):
             Keep a copy of every `snapshot_every`-th embedding in ``result.history.snapshots``.
         verbose : int, default=0
             1 shows a progress bar.
+        checkpoint : str or path-like, default=None
+            A file to which the state of the solver is written every few seconds, as for
+            :meth:`MDE.embed`. If it exists, the solve goes on from there, and ends with the same
+            bits as one that was not interrupted. `n_rounds` may then be larger. Without a seed,
+            that of the file is used. The pairs are the same if their arrays have the same shapes
+            and dtypes, and if the first batch is: it is read again. A callable is then asked for
+            the rounds that are missing, with the generator as it was. Its batches may depend on
+            the number of the round and that generator alone. An iterable or iterator must begin
+            anew and give the same batches in the same order; those that were used are passed over.
 
         Returns
         -------
@@ -236,9 +249,12 @@ class StreamedMDE(ItemsProblem):
         Raises
         ------
         ValueError
-            If a parameter, the starting point, or the pairs of a batch are invalid, or if the pairs
-            end before `n_rounds`. The message has the number of the round, from 0. Errors that a
-            callable or an iterable raises reach the caller, with a note of the round.
+            If a parameter, the starting point, or the pairs of a batch are invalid, if the pairs
+            end before `n_rounds`, or if `checkpoint` is a file of another problem. The message has
+            the number of the round, from 0. Errors that a callable or an iterable raises reach the
+            caller, with a note of the round.
+        OSError
+            If the checkpoint cannot be written, or if another solve is writing it.
 
         Warns
         -----
@@ -251,8 +267,10 @@ class StreamedMDE(ItemsProblem):
             if number is not None:
                 check_positive_integer(name, number)
         callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
-        generator = generator_of_batches(random_state)
-        with cpu_by_default():
+        with cpu_by_default(), opened(checkpoint, max_iter=1, tol=tol) as kept_in:
+            if random_state is None and kept_in is not None:
+                random_state = kept_in.seed()
+            generator = generator_of_batches(random_state)
             raw, count = self._raw_batches(batch_size, n_rounds, shuffle, generator)
             batches = CheckedBatches(raw, self._edge_list)
             first = batches.first
@@ -262,7 +280,10 @@ class StreamedMDE(ItemsProblem):
                 snapshot_every=snapshot_every,
                 scale=typical_scale(first, self.constraint, self.n_components),
             )
-            start = self._start(X, first, random_state, lbfgs)
+            kept: dict[str, Any] = {}
+            if kept_in is not None:
+                kept = {"checkpoint": kept_in, "facts": self._facts(first, raw, shuffle)}
+            start = self._start(X, first, random_state, lbfgs, kept)
             first = batches.in_dtype(start.dtype).first
             result = solve(
                 Stochastic(lbfgs, batches, self._term, count, measured=False, generator=generator),
@@ -271,6 +292,7 @@ class StreamedMDE(ItemsProblem):
                 start,
                 callbacks=callbacks,
                 verbose=verbose,
+                **kept,
             )
         return self._keep(result)
 
@@ -371,7 +393,20 @@ class StreamedMDE(ItemsProblem):
     def _total(self, edges: Edges) -> Total:
         return Total([self._term(edges)], self._backend)
 
-    def _start(self, X: Any, first: Edges, random_state: Any, lbfgs: LBFGS) -> torch.Tensor:
+    def _facts(self, first: Edges, raw: RawBatches, shuffle: bool) -> Facts:
+        """What tells this problem from others in a checkpoint: all but the later batches."""
+        facts = problem_facts(self.n_items, first, self.constraint, None)
+        own = ("edges", "weights", "deviations", "distortion")
+        found = {(f"{k} of the first batch" if k in own else k): v for k, v in facts.items()}
+        if not isinstance(raw, ArrayBatches):
+            return found | {"pairs": "callable" if callable(self.pairs) else "iterable"}
+        arrays = [x for x in (raw.pairs, *raw.values) if x is not None]
+        told = ", ".join(f"{x.dtype} of shape {x.shape}" for x in arrays)
+        return found | {"pairs": told, "batch_size": str(raw.batch_size), "shuffle": str(shuffle)}
+
+    def _start(
+        self, X: Any, first: Edges, random_state: Any, lbfgs: LBFGS, kept: dict[str, Any]
+    ) -> torch.Tensor:
         """The starting point, as that of a problem with the first batch alone."""
         starts = Starts(
             first,
@@ -379,6 +414,7 @@ class StreamedMDE(ItemsProblem):
             self._shape,
             self.device,
             lambda dtype: self._total(first.to(dtype=dtype)),
+            kept,
         )
         if X is None:
             return starts.random(random_state, lbfgs)

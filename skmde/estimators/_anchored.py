@@ -144,7 +144,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
     memory_limit : float, str or None, default=None
         Memory that `fit` may need, beyond what is in use: bytes, or a text such as "4GB". None
         means what is free. `fit` raises an error before it begins if it needs more; `plan` says how
-        much.
+        much. The same holds for `extend`.
     callbacks : list of callable, default=None
         Functions called after every iteration of an iterative solve with a state that has the
         attributes `iteration`, `X`, `value` and `residual_norm`, in units of the coordinates. The
@@ -154,7 +154,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         :func:`skmde.plotting.animate`; see ``snapshots_``. Each takes the memory of the embedding,
         and twice that during `fit`. None keeps none.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar, and the seconds of each stage, on stderr.
     checkpoint : str or path-like, default=None
         A file to which `fit` writes the state of the solver every few seconds. If it exists, `fit`
         resumes from it, and ends with the same bits as a fit that was not interrupted. The data and
@@ -475,14 +475,14 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
             self._pulls = anchors, values, float(self.anchor_weight)
         self._store_fit(source, problem, solution, random_state, rng)
 
-    def _stages(self, size):
+    def _stages(self, size, n_fitted=0):
         rows = not self._is_precomputed()
         if self.loss is not None:
-            most = all_pairs(size.n_samples)
+            most = all_pairs(size.n_samples) - all_pairs(n_fitted)
             n_pairs = most if size.n_stored is None else min(size.n_stored, most)
             n_pairs = min(n_pairs, MAX_PAIRS)
             return distance_stages(
-                size, n_pairs, rows=rows, listed=True, ordered=False, anchored=True
+                size, n_pairs, rows=rows, listed=True, anchored=True, joined=bool(n_fitted)
             )
         k = expected_neighbors(size, self.n_neighbors, default_n_neighbors, rows=rows)
         sampled = self.repulsive_penalty is not None and self.repulsion == "sampled"
@@ -640,7 +640,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         X : array-like or sparse matrix of shape (n_new, n_features)
             Samples; for ``metric="precomputed"`` and ``"graph"``, their distances to the fitted
             samples, of shape (n_new, n_samples); for "affinity", the weights of their pairs with
-            the fitted samples.
+            the fitted samples. For "graph", 0 in a dense matrix is no edge, as in `fit`.
 
         Returns
         -------

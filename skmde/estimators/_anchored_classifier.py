@@ -247,7 +247,7 @@ class AnchoredClassifier(
             memory_limit=self.memory_limit,
         )
 
-    def _stages(self, size):
+    def _stages(self, size, n_fitted=0):
         return self._embedding_estimator()._stages(size)
 
     def _solved_problem(self):

@@ -171,7 +171,8 @@ class PreserveDistances(
     memory_limit : float, str or None, default=None
         Memory that `fit` may need, beyond what is in use: bytes, or a text such as "4GB". None
         means what is free. If a given limit leaves no room for `max_pairs`, fewer pairs are
-        sampled. `fit` raises an error before it begins if it needs more; `plan` says how much.
+        sampled. `fit` raises an error before it begins if it needs more; `plan` says how much. The
+        same holds for `extend`.
     callbacks : list of callable, default=None
         Functions called after every iteration with a state that has the attributes `iteration`,
         `X`, `value` and `residual_norm`, in units of the embedding. The solver stops if one of them
@@ -181,7 +182,7 @@ class PreserveDistances(
         :func:`skmde.plotting.animate`; see ``snapshots_``. Each takes the memory of the embedding,
         and twice that during `fit`. None keeps none.
     verbose : int, default=0
-        1 shows progress bars.
+        1 shows progress bars, and the seconds of each stage, on stderr.
     checkpoint : str or path-like, default=None
         A file to which `fit` writes the state of the solver every few seconds. If it exists, `fit`
         resumes from it, and ends with the same bits as a fit that was not interrupted. The data and
@@ -505,7 +506,8 @@ class PreserveDistances(
         old = self.embedding_
         with stage("distances"):
             source = self._distance_source.extended(X)
-            pairs = source.pairs_from(len(old), self.max_pairs, rng)
+            most = self._most_pairs(self._size_with(X), len(old))
+            pairs = source.pairs_from(len(old), most, rng)
             problem = AnchoredProblem(
                 source.n_items,
                 pairs.edges,
@@ -535,41 +537,49 @@ class PreserveDistances(
         self._store_fit(source, pairs, rng)
         return problem.count_loose()
 
-    def _stages(self, size):
-        return self._stages_of(size, min(self._most_pairs(size), self._expected_pairs(size)))
+    def _stages(self, size, n_fitted=0):
+        n_pairs = min(self._most_pairs(size, n_fitted), self._expected_pairs(size, n_fitted))
+        return self._stages_of(size, n_pairs, n_fitted)
 
-    def _stages_of(self, size, n_pairs):
+    def _stages_of(self, size, n_pairs, n_fitted):
         listed = n_pairs < all_pairs(size.n_samples) or size.n_stored is not None
-        return distance_stages(size, n_pairs, listed=listed, **self._kind_of_pairs())
+        return distance_stages(size, n_pairs, listed=listed, **self._kind_of_pairs(n_fitted))
 
-    def _kind_of_pairs(self):
-        return {"rows": not self._is_precomputed(), "ordered": bool(self.monotone)}
+    def _kind_of_pairs(self, n_fitted):
+        rows = {"rows": not self._is_precomputed()}
+        if n_fitted:
+            return rows | {"anchored": True, "joined": True}
+        return rows | {"ordered": bool(self.monotone)}
 
-    def _room(self, size):
+    def _room(self, size, n_fitted):
         """How many sampled pairs the limit of memory has room for."""
-        return pairs_within(self._limit(), size, **self._kind_of_pairs())
+        return pairs_within(self._limit(), size, **self._kind_of_pairs(n_fitted))
 
-    def _most_pairs(self, size):
+    def _most_pairs(self, size, n_fitted=0):
         """`max_pairs`, or as many as a given limit of memory has room for if these are fewer."""
         if self.memory_limit is None:
             return self.max_pairs
-        if peak(self._stages_of(size, self._expected_pairs(size))) <= self._limit():
+        expected = self._expected_pairs(size, n_fitted)
+        if peak(self._stages_of(size, expected, n_fitted)) <= self._limit():
             return self.max_pairs
-        room = self._room(size)
+        room = self._room(size, n_fitted)
         # A sample with a few pairs only is not placed well.
-        return room if room >= _FEWEST_PAIRS * size.n_samples else self.max_pairs
+        enough = room >= _FEWEST_PAIRS * (size.n_samples - n_fitted)
+        return room if enough else self.max_pairs
 
-    def _expected_pairs(self, size):
+    def _expected_pairs(self, size, n_fitted):
         """At most how many pairs there are, before a limit of memory lowers their number."""
-        most = min(self.max_pairs, all_pairs(size.n_samples))
+        most = min(self.max_pairs, all_pairs(size.n_samples) - all_pairs(n_fitted))
         only_stored = size.n_stored is not None and self._metric_is("precomputed")
         if only_stored and self.n_neighbors is None:
             most = min(most, max(size.n_stored, 1))
         return most
 
-    def _advice(self, size):
-        room = self._room(size)
-        if room < size.n_samples:
+    def _advice(self, size, n_fitted=0):
+        room = self._room(size, n_fitted)
+        if room < size.n_samples - n_fitted:
+            if n_fitted:
+                return super()._advice(size, n_fitted)
             return "fit a sample of the rows and call `transform` for the rest"
         return f"use max_pairs={room:.1e} or fewer"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -228,7 +229,7 @@ class PreserveNeighbors(
     memory_limit : float, str or None, default=None
         Memory that `fit` may need, beyond what is in use: bytes, or a text such as "4GB". None
         means what is free. `fit` raises an error before it begins if it needs more; `plan` says how
-        much.
+        much. The same holds for `extend`.
     callbacks : list of callable, default=None
         Functions called after every iteration with a state that has the attributes `iteration`,
         `X`, `value` and `residual_norm`. The solver stops if one of them returns True.
@@ -237,7 +238,7 @@ class PreserveNeighbors(
         :func:`skmde.plotting.animate`; see ``snapshots_``. Each takes the memory of the embedding,
         and twice that during `fit`. None keeps none.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar, and the seconds of each stage, on stderr.
     checkpoint : str or path-like, default=None
         A file to which `fit` writes the state of the solver every few seconds. If it exists, `fit`
         resumes from it, and ends with the same bits as a fit that was not interrupted. The data and
@@ -559,8 +560,10 @@ class PreserveNeighbors(
             self._solve(start, edges, weights, constraint, given, device, chosen)
         self._place_zero_weight(given)
 
-    def _stages(self, size):
+    def _stages(self, size, n_fitted=0):
         rows = not self._is_precomputed()
+        if n_fitted and size.n_stored is not None and not rows:
+            size = replace(size, n_stored=size.n_stored + self.graph_.nnz)
         sampled = self.repulsion in ("sampled", "far") or self.repulsive_fraction is not None
         k = expected_neighbors(size, self.n_neighbors, many_neighbors, rows=rows)
         fraction = (self.repulsive_fraction or 1.0) if sampled else 0.0
@@ -820,8 +823,9 @@ class PreserveNeighbors(
             Samples; for ``metric="precomputed"``, their distances to the training samples: a
             matrix (n_new, n_samples), dense or sparse, or a pair of arrays (indices, distances).
             For "affinity", their similarities; for "graph", the lengths of their edges to some
-            training samples, through which shortest paths lead to the others. A row with the same
-            numbers as a training sample counts as that sample.
+            training samples, through which shortest paths lead to the others; 0 in a dense matrix
+            is no edge, as in `fit`. A row with the same numbers as a training sample counts as
+            that sample.
 
         Returns
         -------

@@ -139,7 +139,7 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
         call them.
     verbose : int, default=0
         1 shows the progress of the iteration, and of the search for shortest paths or the
-        semidefinite program that precedes it.
+        semidefinite program that precedes it, and the seconds of each stage, on stderr.
 
     Attributes
     ----------
@@ -383,10 +383,10 @@ class QuadraticMDE(SupportMixin, BaseEmbedding):
 
         return watch
 
-    def _stages(self, size):
+    def _stages(self, size, n_fitted=0):
         return METHODS[self.weights].stages(size, self)
 
-    def _advice(self, size):
+    def _advice(self, size, n_fitted=0):
         return (
             "use weights='laplacian' or 'pca', or fit a sample of the rows and call `transform` "
             "for the rest"

@@ -110,13 +110,6 @@ def data_of_neighbors(estimator, X, metric):
     if isinstance(metric, str) and metric == "graph":
         X = as_matrix_of_graph(estimator, X)
         return as_adjacency(X)[0], "precomputed"
-    if isinstance(metric, str) and metric == "precomputed" and not sp.issparse(X):
-        table = np.asarray(X)
-        known = np.isfinite(table)
-        if table.ndim == 2 and table.shape[0] == table.shape[1] and not known.all():
-            rows, columns = np.nonzero(known)
-            entries = table[rows, columns], (rows, columns)
-            return sp.csr_array(entries, shape=table.shape), metric
     return X, metric
 
 

@@ -11,8 +11,10 @@ from sklearn.utils import check_random_state
 
 from skmde.metrics.alignment import as_array, as_embedding, codes_of
 from skmde.metrics.fitted import embedding_of, is_estimator, metric_of
+from skmde.metrics.gaps import has_gaps, known_counts
 from skmde.metrics.prediction import as_targets, is_continuous, knn_accuracy, knn_r2
 from skmde.metrics.preservation import (
+    checked_pair,
     continuity,
     recall_curve,
     sampled_rows,
@@ -189,7 +191,8 @@ def embedding_report(embedding, X, y=None, *, metric=None, test=None, zadu=(), r
     embedding : array-like of shape (n_items, n_components), or fitted estimator
         The embedding, or an estimator that has it as `embedding_`, or a pipeline that ends in one.
     X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
-        The data, or all their distances if ``metric="precomputed"``.
+        The data, or their distances if ``metric="precomputed"``. Pairs at infinite distance have no
+        distance, and no measure counts them.
     y : array-like of shape (n_items,) or (n_items, n_targets), default=None
         Classes, or numbers that are not all whole, which neighbours in the embedding predict.
     metric : str or callable, default=None
@@ -244,20 +247,8 @@ def embedding_report(embedding, X, y=None, *, metric=None, test=None, zadu=(), r
     if n < 3:
         raise ValueError(f"A report needs 3 items or more; the embedding has {n}.")
     options = {"metric": metric, "random_state": random_state}
-    measures = _recalls(X, embedding, options)
-    k = min(15, (min(n, 5000) - 1) // 2)
-    measures["trustworthiness"] = _measure(
-        trustworthiness(X, embedding, k, sample=5000, **options),
-        0.5,
-        f"How far the {k} neighbours in the embedding are neighbours in the data, too; false "
-        "ones count by how far they are.",
-    )
-    measures["continuity"] = _measure(
-        continuity(X, embedding, k, sample=5000, **options),
-        0.5,
-        f"How far the {k} neighbours in the data are neighbours in the embedding, too; torn ones "
-        "count by how far they are.",
-    )
+    n_others = _numbers_of_others(X, embedding, metric)
+    measures = _recalls(X, embedding, n_others, options) | _ranks(X, embedding, n_others, options)
     value = triplet_accuracy(X, embedding, 200_000, **options)
     measures["triplets"] = _measure(
         value, 0.5, f"Of two random items, the nearer one stays the nearer one in {value:.0%}."
@@ -276,6 +267,10 @@ def embedding_report(embedding, X, y=None, *, metric=None, test=None, zadu=(), r
     if y is not None:
         name, measure = _prediction(embedding, y, test)
         measures[name] = measure
+    if len(zadu) and isinstance(metric, str) and metric == "precomputed":
+        raise ValueError(
+            f"zadu={list(zadu)} needs rows of data, but X holds distances; pass zadu=()."
+        )
     measures |= _by_zadu(zadu, X, embedding, y, random_state)
     return EmbeddingReport(measures, n, embedding.shape[1])
 
@@ -362,14 +357,51 @@ def _measure(value, chance, meaning):
     return Measure(value, chance, 1.0, meaning)
 
 
-def _recalls(X, embedding, options):
+def _numbers_of_others(X, embedding, metric):
+    """How many others each item has a distance to, without the items that have none."""
+    if isinstance(metric, str) and metric == "precomputed" and not issparse(X):
+        X, embedding = checked_pair(X, embedding, metric)
+        if has_gaps(X, metric):
+            counts = known_counts(X)
+            if not counts.any():
+                raise ValueError("X has no finite distance of two items; pass one or more.")
+            return counts[counts > 0]
+    return np.array([len(embedding) - 1])
+
+
+def _ranks(X, embedding, n_others, options):
+    """Trustworthiness and continuity; of distances with gaps, half of the items count or more."""
     n = len(embedding)
-    numbers = [k for k in _RECALLS if k < n] or [n - 1]
+    k = min(15, int(np.median(n_others) * min(1.0, 5000 / n)) // 2)
+    if not k:
+        return {}
+    return {
+        "trustworthiness": _measure(
+            trustworthiness(X, embedding, k, sample=5000, **options),
+            0.5,
+            f"How far the {k} neighbours in the embedding are neighbours in the data, too; false "
+            "ones count by how far they are.",
+        ),
+        "continuity": _measure(
+            continuity(X, embedding, k, sample=5000, **options),
+            0.5,
+            f"How far the {k} neighbours in the data are neighbours in the embedding, too; torn "
+            "ones count by how far they are.",
+        ),
+    }
+
+
+def _recalls(X, embedding, n_others, options):
+    gaps = len(n_others) > 1
+    most = int(np.median(n_others)) - gaps  # with gaps, k of k neighbours do not count
+    numbers = [k for k in _RECALLS if k <= most] or [most] * (most > 0)
+    if not numbers:
+        return {}
     found = recall_curve(X, embedding, numbers, sample=1000, **options)
     return {
         f"recall_{k}": _measure(
             share,
-            k / (n - 1),
+            float(np.mean(k / n_others[n_others >= k + gaps])),
             f"Of the {k} nearest items in the data, {share:.0%} are among the {k} nearest in the "
             "embedding.",
         )

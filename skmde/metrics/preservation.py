@@ -1,7 +1,8 @@
 """How well an embedding preserves the neighbourhoods and the distance order of the data.
 
 Each score is between 0 and 1, and 1 is best. No score depends on the scale of the embedding. For
-large data, `sample` limits the number of items that are scored.
+large data, `sample` limits the number of items that are scored. Pairs at infinite precomputed
+distance have no distance, and are left out: see `gaps`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,14 @@ from sklearn.utils import check_consistent_length, check_random_state, gen_batch
 
 from skmde._utils.sklearn_compat import check_array
 from skmde.metrics.alignment import as_embedding, as_matrix
+from skmde.metrics.gaps import (
+    checked_distances,
+    draw_known,
+    has_gaps,
+    mean_excess,
+    rank_score,
+    recall_of_known,
+)
 
 _CHUNK_NUMBERS = 2**21  # float64 numbers per chunk: 16 MiB
 _PAIRED = {
@@ -63,7 +72,8 @@ def neighborhood_recall(
     ----------
     X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
         The data, or their distances if ``metric="precomputed"``. In a sparse distance matrix, the
-        stored entries are the neighbours, including stored zeros.
+        stored entries are the neighbours, including stored zeros. In a dense one, infinity marks
+        pairs without a distance, which count neither in the data nor in the embedding.
     embedding : array-like of shape (n_items, n_components)
         The embedding. Row i is the same item as row i of X.
     n_neighbors : int, default=15
@@ -101,6 +111,12 @@ def recall_curve(X, embedding, numbers, metric, sample, random_state):
     """`neighborhood_recall` for several numbers of neighbours, by one search."""
     rows = sampled_rows(len(as_embedding(embedding, "embedding")), sample, random_state)
     shares = recall_by_item(X, embedding, numbers, metric, rows)
+    for k, (_, there) in zip(numbers, shares, strict=True):
+        if not there.any():
+            raise ValueError(
+                f"No item of X has more than n_neighbors={k} finite distances to others; take "
+                "fewer neighbours."
+            )
     return [float(hits.sum() / there.sum()) for hits, there in shares]
 
 
@@ -115,6 +131,8 @@ def recall_by_item(X, embedding, numbers, metric, rows):
     X, embedding = checked_pair(X, embedding, metric)
     for n_neighbors in numbers:
         check_n_neighbors(n_neighbors, len(embedding))
+    if has_gaps(X, metric):
+        return recall_of_known(X, as_floats(embedding, "euclidean"), numbers, rows)
     most = max(numbers)
     true = nearest_rows(as_floats(X, metric), rows, most, metric)
     found = nearest_rows(as_floats(embedding, "euclidean"), rows, most, "euclidean")
@@ -152,7 +170,8 @@ def item_recall(
     Returns
     -------
     ndarray of shape (n_items,)
-        A share from 0 to 1; NaN for items that are not sampled, or have no neighbour.
+        A share from 0 to 1; NaN for items that are not sampled, have no neighbour or, of distances
+        with gaps, have no more than `n_neighbors` finite ones.
 
     See Also
     --------
@@ -187,7 +206,7 @@ def trustworthiness(
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
-        The data, or all their distances if ``metric="precomputed"``.
+        The data, or their distances if ``metric="precomputed"``, infinity for pairs without one.
     embedding : array-like of shape (n_items, n_components)
         The embedding.
     n_neighbors : int, default=15
@@ -221,6 +240,9 @@ def trustworthiness(
     X, embedding = checked_pair(X, embedding, metric)
     X, embedding, _ = _sampled(X, embedding, metric, sample, random_state)
     X, embedding = as_floats(X, metric), as_floats(embedding, "euclidean")
+    if has_gaps(X, metric):
+        _check_half(n_neighbors, len(embedding))
+        return rank_score(X, embedding, n_neighbors, torn=False)
     metric = _checked_metric(metric)
     return float(_trustworthiness(X, embedding, n_neighbors=n_neighbors, metric=metric))
 
@@ -237,7 +259,7 @@ def continuity(X, embedding, n_neighbors=15, metric="euclidean", *, sample=5000,
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
-        The data, or all their distances if ``metric="precomputed"``.
+        The data, or their distances if ``metric="precomputed"``, infinity for pairs without one.
     embedding : array-like of shape (n_items, n_components)
         The embedding.
     n_neighbors : int, default=15
@@ -277,12 +299,9 @@ def continuity(X, embedding, n_neighbors=15, metric="euclidean", *, sample=5000,
     X, embedding, _ = _sampled(X, embedding, metric, sample, random_state)
     X, embedding = as_floats(X, metric), as_floats(embedding, "euclidean")
     n, k = len(embedding), n_neighbors
-    check_integer(k, "n_neighbors")
-    if not 1 <= k < n / 2:
-        raise ValueError(
-            f"n_neighbors={k}, but it must be at least 1 and less than half the number of items, "
-            f"{n / 2:g}."
-        )
+    _check_half(k, n)
+    if has_gaps(X, metric):
+        return rank_score(X, embedding, k, torn=True)
     near = nearest_rows(X, np.arange(n), k, metric)
     excess = 0.0
     for rows in gen_batches(n, max(1, _CHUNK_NUMBERS // n)):
@@ -293,21 +312,17 @@ def continuity(X, embedding, n_neighbors=15, metric="euclidean", *, sample=5000,
         D.sort(axis=1)
         for d, r in zip(D, reach, strict=True):
             closer, as_close = (np.searchsorted(d, r, side=side) - 1 for side in ("left", "right"))
-            excess += _mean_excess(closer, as_close, k)[r >= 0].sum()
+            excess += mean_excess(closer, as_close, k)[r >= 0].sum()
     return float(1 - 2 / (n * k * (2 * n - 3 * k - 1)) * excess)
 
 
-def _mean_excess(closer, as_close, k):
-    """Mean of max(rank - k, 0) over the ranks closer + 1 to as_close, which equal distances share.
-
-    Parameters
-    ----------
-    closer, as_close : ndarrays of int
-        Numbers of items that are closer, and of those that are closer or as close.
-    k : int
-    """
-    high, low = (np.maximum(ranks - k, 0.0) for ranks in (as_close, closer))
-    return (high * (high + 1) - low * (low + 1)) / 2 / np.maximum(as_close - closer, 1)
+def _check_half(k, n):
+    check_integer(k, "n_neighbors")
+    if not 1 <= k < n / 2:
+        raise ValueError(
+            f"n_neighbors={k}, but it must be at least 1 and less than half the number of items, "
+            f"{n / 2:g}."
+        )
 
 
 def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, random_state=None):
@@ -320,7 +335,7 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
-        The data, or all their distances if ``metric="precomputed"``.
+        The data, or their distances if ``metric="precomputed"``, infinity for pairs without one.
     embedding : array-like of shape (n_items, n_components)
         The embedding.
     n_triplets : int, default=200000
@@ -357,11 +372,14 @@ def triplet_accuracy(X, embedding, n_triplets=200_000, metric="euclidean", *, ra
     if n_triplets < 1:
         raise ValueError(f"n_triplets must be at least 1; got {n_triplets}.")
     random = check_random_state(random_state)
-    i, j, k = (random.randint(n - used, size=n_triplets) for used in range(3))
-    j += j >= i
-    # k was drawn among the items other than i and j.
-    k += k >= np.minimum(i, j)
-    k += k >= np.maximum(i, j)
+    if has_gaps(X, metric):
+        i, j, k = draw_known(X, n_triplets, 2, random)
+    else:
+        i, j, k = (random.randint(n - used, size=n_triplets) for used in range(3))
+        j += j >= i
+        # k was drawn among the items other than i and j.
+        k += k >= np.minimum(i, j)
+        k += k >= np.maximum(i, j)
     order = np.sign(pair_distances(X, i, j, metric) - pair_distances(X, i, k, metric))
     kept = order == np.sign(pair_distances(embedding, i, j) - pair_distances(embedding, i, k))
     if not order.any():
@@ -381,19 +399,20 @@ def _sampled(X, embedding, metric, sample, random_state):
 def checked_pair(X, embedding, metric):
     """Validate X (an array of numbers or a CSR matrix) and the embedding."""
     missing = isinstance(metric, str) and metric == "nan_euclidean"  # it skips missing entries
+    precomputed = _is_precomputed(metric)  # may have gaps
     X = check_array(
         X if issparse(X) else as_matrix(X, "X"),
         accept_sparse="csr",
         input_name="X",
-        ensure_all_finite="allow-nan" if missing else True,
+        ensure_all_finite=False if precomputed else "allow-nan" if missing else True,
     )
     embedding = as_embedding(embedding, "embedding")
     check_consistent_length(X, embedding)
-    if _is_precomputed(metric) and X.shape[0] != X.shape[1]:
+    if precomputed and X.shape[0] != X.shape[1]:
         raise ValueError(
             f'metric="precomputed" needs a square matrix of distances; X has shape {X.shape}.'
         )
-    return X, embedding
+    return checked_distances(X) if precomputed else X, embedding
 
 
 def as_floats(X, metric):

@@ -12,6 +12,7 @@ from sklearn.utils import check_consistent_length, check_random_state
 from skmde._linalg.frame import Unit
 from skmde._utils.rows import as_csr
 from skmde.metrics.alignment import as_array, known_codes
+from skmde.metrics.gaps import draw_known, has_gaps
 from skmde.metrics.preservation import check_integer, checked_pair, pair_distances
 
 
@@ -58,7 +59,8 @@ def normalized_stress(distances, embedding_distances, *, weights=None):
         raise ValueError(f"The shapes differ: {shapes}; pass one number per pair in each array.")
     for name, values in (("distances", delta), ("embedding_distances", d), ("weights", w)):
         if np.isnan(values).any() or (values < 0).any():
-            raise ValueError(f"{name} must be at least 0 and not NaN; got {values.min()}.")
+            advice = " Use infinity for a pair without a distance." * (name == "distances")
+            raise ValueError(f"{name} must be at least 0 and not NaN; got {values.min()}.{advice}")
     known = np.isfinite(delta)
     delta, d, w = delta[known], d[known], w[known]
     if not (w > 0).any():
@@ -80,7 +82,7 @@ def distance_correlation(X, embedding, n_pairs=200_000, metric="euclidean", *, r
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
-        The data, or all their distances if ``metric="precomputed"``.
+        The data, or their distances if ``metric="precomputed"``, infinity for pairs without one.
     embedding : array-like of shape (n_items, n_components)
         The embedding.
     n_pairs : int, default=200000
@@ -119,8 +121,11 @@ def sampled_distances(X, embedding, n_pairs, metric, random_state):
     if n_pairs < 1 or n < 2:
         raise ValueError(f"There must be 1 pair and 2 items or more; got {n_pairs} and {n}.")
     random = check_random_state(random_state)
-    i, j = random.randint(n, size=n_pairs), random.randint(n - 1, size=n_pairs)
-    j += j >= i
+    if has_gaps(X, metric):
+        i, j = draw_known(X, n_pairs, 1, random)
+    else:
+        i, j = random.randint(n, size=n_pairs), random.randint(n - 1, size=n_pairs)
+        j += j >= i
     return pair_distances(X, i, j, metric), pair_distances(embedding, i, j)
 
 

@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 from skmde import AnchoredMDE, PreserveDistances, PreserveNeighbors, QuadraticMDE
+from skmde.exceptions import ConvergenceWarning
 from skmde.metrics import center, neighborhood_recall
 from skmde.preprocessing import (
     nearest_neighbors,
@@ -113,7 +114,12 @@ def test_columns_that_hold_numbers_of_any_type_are_taken():
 @EVERY
 @pytest.mark.parametrize("make", [list, tuple], ids=["list", "tuple"])
 def test_several_arrays_are_not_rows(take, make):
-    for parts in ([X, X], [sp.csr_array(X)] * 2, [X.tolist(), X.tolist()], [pd.DataFrame(X)] * 2):
+    for parts in (
+        [X, X],
+        [sp.csr_array(X)] * 2,
+        [X.tolist(), X.tolist()],
+        [pd.DataFrame(X)] * 2,
+    ):
         with pytest.raises(
             ValueError, match=f"is a {make.__name__} of 2 arrays of shapes.*must be"
         ):
@@ -261,3 +267,32 @@ def test_a_table_of_edges_is_told_how_to_become_a_graph(fit):
         fit(edges)
     with pytest.raises(ValueError, match="from_pandas_edgelist"):
         fit(edges[["km"]])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PreserveNeighbors(metric="graph", max_iter=20, random_state=0),
+        PreserveDistances(metric="graph", max_iter=20, random_state=0),
+        AnchoredMDE(metric="graph", loss="squared", max_iter=20, random_state=0),
+    ],
+)
+def test_a_dense_zero_is_no_edge_in_transform_as_in_fit(estimator):
+    """As in scipy.sparse.csgraph; only a sparse matrix can store an edge of length 0."""
+    rng = np.random.default_rng(0)
+    places, further = rng.standard_normal((40, 2)), rng.standard_normal((5, 2))
+    between = np.linalg.norm(places[:, None] - places, axis=2)
+    unseen = np.linalg.norm(further[:, None] - places, axis=2)
+    graph, zeros = (np.where(D < 1.0, D, 0.0) for D in (between, unseen))
+    anchors = {"anchors": [0, 1, 2], "anchor_values": places[:3]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator = clone(estimator)
+        estimator.fit(graph, **anchors if isinstance(estimator, AnchoredMDE) else {})
+    found = estimator.transform(zeros)
+    for same in (np.where(unseen < 1.0, unseen, np.inf), sp.csr_array(zeros)):
+        np.testing.assert_allclose(estimator.transform(same), found, atol=1e-9)
+    np.testing.assert_array_equal(estimator.transform(graph[:4]), estimator.embedding_[:4])
+    at_node_7 = sp.csr_array(([0.0], ([0], [7])), shape=(1, 40))
+    np.testing.assert_array_equal(estimator.transform(at_node_7)[0], estimator.embedding_[7])
+    assert estimator.transform(zeros.astype(np.float32)).dtype == np.float32

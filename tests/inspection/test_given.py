@@ -120,7 +120,11 @@ def test_recall_is_that_of_the_metric_of_the_estimator():
         assert report["triplets"] == right["triplets"] != wrong["triplets"]
     part = D.copy()
     part[0, 10:] = part[10:, 0] = np.inf  # not known
-    assert np.isfinite(point_report(quiet(given, part), part)["recall"]).all()
+    recall = point_report(quiet(given, part), part)["recall"]
+    # Item 0 has 9 known distances: its 15 nearest are not known
+    assert np.isnan(recall[0]) and np.isfinite(recall[1:]).all()
+    expected = item_recall(part, given.embedding_, metric="precomputed")
+    np.testing.assert_array_equal(recall, expected)
 
 
 def test_graphs_and_weights_are_judged_by_what_they_know():

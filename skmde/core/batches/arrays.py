@@ -7,6 +7,7 @@ holds one batch, and a number for each chunk.
 
 from __future__ import annotations
 
+import itertools
 import mmap
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +16,8 @@ import numpy as np
 
 from skmde._utils.threads import even_pieces
 from skmde._utils.validation import as_host_array
-from skmde.core.batches.base import RawBatch, count_batches
+from skmde.core.batches.base import RawBatch, Shuffled, count_batches
+from skmde.core.checkpoints.saved import Saved
 
 _CHUNK = 4096  # pairs that are read in one piece
 _CHUNKS = 64  # least number of chunks in a batch
@@ -56,7 +58,8 @@ class ArrayBatches:
         self.batch_size = batch_size
         self.chunk = min(_CHUNK, max(batch_size // _CHUNKS, 1)) if shuffle else 1
         self.shuffle = shuffle
-        self.generator = generator
+        self._shuffled = Shuffled(generator)
+        self._done = 0  # batches, if they are not shuffled
         self._check()
 
     def _check(self) -> None:
@@ -86,21 +89,33 @@ class ArrayBatches:
         return count_batches(-(-len(self) // self.chunk), self.batch_size // self.chunk)
 
     def __iter__(self) -> Iterator[RawBatch]:
+        p, size, count = len(self), self.chunk, self.rounds_per_pass
+        pieces = even_pieces(0, self._n_chunks, count)
         while True:
-            yield from self.one_pass()
+            if not self.shuffle:
+                self._done += 1
+                yield self._read([slice(*pieces[(self._done - 1) % count])])
+                continue
+            chunks = self._shuffled.next_piece(self._n_chunks, pieces).tolist()
+            yield self._read([slice(k * size, min((k + 1) * size, p)) for k in chunks])
+
+    @property
+    def _n_chunks(self) -> int:
+        return -(-len(self) // self.chunk)
 
     def one_pass(self) -> Iterator[RawBatch]:
-        """The batches of one pass."""
-        p, size = len(self), self.chunk
-        if not self.shuffle:
-            for start, stop in even_pieces(0, p, self.rounds_per_pass):
-                yield self._read([slice(start, stop)])
-            return
-        order = np.arange(-(-p // size), dtype=np.int64)
-        self.generator.shuffle(order)
-        for first, last in even_pieces(0, len(order), self.rounds_per_pass):
-            chunks = np.sort(order[first:last]).tolist()
-            yield self._read([slice(k * size, min((k + 1) * size, p)) for k in chunks])
+        """The batches of the next pass."""
+        return itertools.islice(self, self.rounds_per_pass)
+
+    def state(self) -> Saved:
+        """What decides the batches that follow."""
+        return {"done": self._done, **self._shuffled.state()}
+
+    def resume(self, saved: Saved, batches: Iterator[RawBatch]) -> None:
+        """Give the batches that follow those before a state."""
+        self._done = saved["done"]
+        if self.shuffle:
+            self._shuffled.resume(saved, self._n_chunks)
 
     def _read(self, slices: list[slice]) -> RawBatch:
         weights, deviations = (None if x is None else _copied(x, slices) for x in self.values)

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from skmde._utils.threads import even_pieces
-from skmde.core.batches.base import count_batches
+from skmde.core.batches.base import Shuffled, count_batches
+from skmde.core.checkpoints.saved import Saved
 from skmde.core.objectives.edge_term import Edges
 from skmde.core.objectives.edges import EdgeList, Segment
 from skmde.functions.adapters import CallableLoss, CallablePenalty
@@ -41,7 +42,7 @@ class StoredBatches:
             _check_is_elementwise(segment.function, edges.device)
         self.edges = edges
         self.batch_size = batch_size
-        self.generator = generator
+        self._shuffled = Shuffled(generator)
 
     @property
     def rounds_per_pass(self) -> int:
@@ -51,12 +52,16 @@ class StoredBatches:
     def __iter__(self) -> Iterator[EdgeList]:
         p = len(self.edges)
         pieces = even_pieces(0, p, self.rounds_per_pass)
-        index = np.int32 if p < 2**31 else np.int64
         while True:
-            order = np.arange(p, dtype=index)
-            self.generator.shuffle(order)
-            for start, stop in pieces:
-                yield some_of(self.edges, np.sort(order[start:stop]))
+            yield some_of(self.edges, self._shuffled.next_piece(p, pieces))
+
+    def state(self) -> Saved:
+        """What decides the batches that follow."""
+        return self._shuffled.state()
+
+    def resume(self, saved: Saved) -> None:
+        """Give the batches that follow those before a state."""
+        self._shuffled.resume(saved, len(self.edges))
 
 
 def some_of(edges: Edges, positions: np.ndarray) -> EdgeList:

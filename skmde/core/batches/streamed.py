@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from skmde.core.batches.base import RawBatch, RawBatches
+from skmde.core.batches.base import RawBatch, RawBatches, as_text, set_from_text
+from skmde.core.checkpoints.saved import Saved
 from skmde.core.objectives.edges import Distortion, EdgeList
 from skmde.core.objectives.terms import common_dtype
 from skmde.core.scales.precision import suits_float32
@@ -35,12 +36,21 @@ class SampledBatches:
     def __init__(self, sampler: Callable[..., Any], generator: np.random.Generator) -> None:
         self.sampler = sampler
         self.generator = generator
+        self._k = 0
 
     def __iter__(self) -> Iterator[RawBatch]:
-        k = 0
         while True:
-            yield as_raw(self.sampler(k, self.generator))
-            k += 1
+            self._k += 1
+            yield as_raw(self.sampler(self._k - 1, self.generator))
+
+    def state(self) -> Saved:
+        """What decides the batches that follow: the number of the round, and the generator."""
+        return {"k": self._k, "now": as_text(self.generator)}
+
+    def resume(self, saved: Saved, batches: Iterator[RawBatch]) -> None:
+        """Ask for the rounds after a state only."""
+        self._k = saved["k"]
+        set_from_text(self.generator, saved["now"])
 
 
 class IteratedBatches:
@@ -57,6 +67,16 @@ class IteratedBatches:
         self.batches = batches
         self.n_rounds = n_rounds
         self.rounds_per_pass: int | None = None
+        self._given = 0
+
+    def state(self) -> Saved:
+        """How many batches were given."""
+        return {"given": self._given}
+
+    def resume(self, saved: Saved, batches: Iterator[RawBatch]) -> None:
+        """Pass over the batches before a state, which only the iterable can give again."""
+        while self._given < saved["given"] and next(batches, None) is not None:
+            pass
 
     def __iter__(self) -> Iterator[RawBatch]:
         done = 0
@@ -64,6 +84,7 @@ class IteratedBatches:
             before = done
             for found in self.batches:
                 done += 1
+                self._given = done
                 yield as_raw(found)
             if isinstance(self.batches, Iterator):
                 self._check_end(done)
@@ -118,7 +139,7 @@ class CheckedBatches:
         self.raw = raw
         self._build = build
         self._rest = iter(raw)
-        self._k = 0
+        self._k, self._is_resumed = 0, False
         self.dtype: torch.dtype | None = None
         first = self._next()
         if first is None:
@@ -136,8 +157,17 @@ class CheckedBatches:
         self.first, self.dtype = self.first.to(dtype=dtype), dtype
         return self
 
+    def state(self) -> Saved:
+        """What decides the batches that follow."""
+        return self.raw.state()
+
+    def resume(self, saved: Saved) -> None:
+        """Give the batches that follow those before a state; the first one was read already."""
+        self.raw.resume(saved, self._rest)
+        self._is_resumed = True
+
     def __iter__(self) -> Iterator[EdgeList]:
-        edges: EdgeList | None = self.first
+        edges: EdgeList | None = self._next() if self._is_resumed else self.first
         while edges is not None:
             yield edges
             edges = None  # two batches need twice the memory

@@ -38,12 +38,14 @@ import torch
 from skmde._linalg.reductions import add_multiple, dot
 from skmde.constraints import Constraint
 from skmde.core.batches.base import Batches
+from skmde.core.checkpoints.fingerprint import Facts
+from skmde.core.checkpoints.saved import Keeper, Saved, part, to_array, to_tensor, under
 from skmde.core.objectives.base import Objective, Term
 from skmde.core.objectives.edge_term import Edges
 from skmde.core.objectives.proximal import Proximal
 from skmde.core.objectives.stiffness import estimated_trace, traces_by_item
 from skmde.core.objectives.total import Total
-from skmde.core.solvers.base import Solver
+from skmde.core.solvers.base import ResumableSolver
 from skmde.core.solvers.lbfgs import LBFGS
 from skmde.core.solvers.result import (
     Callback,
@@ -63,7 +65,7 @@ _ITERATIONS, _REDUCTION = (20, 5), (0.01, 0.3)
 
 
 @dataclass(frozen=True)
-class Stochastic(Solver):
+class Stochastic(ResumableSolver):
     """Rounds of L-BFGS over batches of pairs, with a proximal term.
 
     Parameters
@@ -106,20 +108,43 @@ class Stochastic(Solver):
         """The number of rounds."""
         return self.n_rounds
 
+    def settings(self) -> Facts:
+        own = self.lbfgs.settings()
+        own |= {"solver": "stochastic", "tol": repr(self.lbfgs.tol)}
+        return own | {"max_iter of a round": str(min(self.lbfgs.max_iter, max(_ITERATIONS)))}
+
     def minimize(
         self,
         objective: Objective,
         constraint: Constraint,
         X: torch.Tensor,
         callbacks: Sequence[Callback] = (),
+        keeper: Keeper | None = None,
     ) -> SolveResult:
         run = _Rounds(self, objective, constraint, X, callbacks)
-        batches = itertools.islice(self.batches, self.n_rounds)
-        status, edges = None, next(batches, None)
+        status = None
+        if keeper is not None and keeper.saved is not None:
+            status = run.resume(keeper.saved, X)
+            if run.done > self.n_rounds:
+                raise ValueError(
+                    f"n_rounds={self.n_rounds}, but the checkpoint is of {run.done} rounds; ask "
+                    "for as many or more."
+                )
+            self.batches.resume(part("batches", keeper.saved))
+        batches = itertools.islice(self.batches, self.n_rounds - run.done)
+        at, edges = self.batches.state(), None
+        if status is None:
+            edges = next(batches, None)
         while edges is not None and status is None:
             status = run.advance(edges)
             del edges  # before the next batch is read
+            if status is not Status.STOPPED:  # then the batch was not used
+                at = self.batches.state()
+            if keeper is not None and status is None:
+                keeper.offer(run.done, lambda at=at: run.state(at, None))  # type: ignore[misc]
             edges = next(batches, None) if status is None else None
+        if keeper is not None and status is not Status.NOT_FINITE and run.done:
+            keeper.offer(run.done, lambda: run.state(at, status), last=True)
         return run.result(status)
 
 
@@ -142,6 +167,32 @@ class _Rounds:
         self.sums: list[tuple[float, int]] = []  # distortion and number of pairs of each round
         self.history = History()
         self.began = time.perf_counter()
+
+    def state(self, batches: Saved, status: Status | None) -> Saved:
+        """The state after a round; see `checkpoints.saved`."""
+        values, counts = zip(*self.sums, strict=True)
+        return {
+            "X": to_array(self.X),
+            "unit": self.unit,
+            "done": self.done,
+            "step": self.step,
+            "n_evaluations": self.n_evaluations,
+            "is_unbounded": status is Status.UNBOUNDED,
+            "values": np.array(values),
+            "counts": np.array(counts),
+            **under("history", self.history.state()),
+            **under("batches", batches),
+        }
+
+    def resume(self, saved: Saved, like: torch.Tensor) -> Status | None:
+        """Go on from a state; the status if the solve had ended there."""
+        self.X = to_tensor(saved["X"], like)
+        self.unit, self.done, self.step = saved["unit"], saved["done"], saved["step"]
+        self.n_evaluations = saved["n_evaluations"]
+        self.sums = list(zip(saved["values"].tolist(), saved["counts"].tolist(), strict=True))
+        self.history = History.resumed(part("history", saved))
+        self.began -= self.history.seconds[-1]
+        return Status.UNBOUNDED if saved["is_unbounded"] else None
 
     def advance(self, edges: Edges) -> Status | None:
         """Make a round with the pairs of a batch; the status if the solve ends here."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 import time
+from contextvars import ContextVar
 
 from skmde._utils.device import cpu_by_default
 from skmde._utils.sklearn_compat import callbacks_of_running_fit, end_fit_task
@@ -12,6 +14,8 @@ from skmde.core.checkpoints.checkpoint import Checkpoint
 from skmde.core.checkpoints.facts import described, of_data
 
 logger = logging.getLogger("skmde")
+
+_verbose_of_fit: ContextVar[int] = ContextVar("verbose of the fit that runs", default=0)
 
 # Parameters that change nothing of a result, and those that a checkpoint compares by itself.
 _NOT_COMPARED = {
@@ -39,6 +43,7 @@ class AtomicFitMixin:
         # (tests/estimators/base/test_callbacks.py).
         before, fitted = dict(self.__dict__), object.__new__(type(self))
         fitted.__dict__.update(before)
+        outer = _verbose_of_fit.set(int(getattr(self, "verbose", 0)))
         try:
             with (
                 cpu_by_default(),
@@ -50,6 +55,8 @@ class AtomicFitMixin:
         except BaseException:
             self.__dict__.update(callbacks_of_running_fit(fitted))
             raise
+        finally:
+            _verbose_of_fit.reset(outer)
         # attributes set by a callback and not by the fit
         absent = object()
         written = {
@@ -87,8 +94,13 @@ def _with_checkpoint(fitted, path):
 
 @contextlib.contextmanager
 def stage(name):
-    """Log the duration of a stage of a fit, as attributes ``stage`` and ``seconds`` of a record."""
+    """Log the duration of a stage of a fit, as attributes ``stage`` and ``seconds`` of a record.
+
+    With ``verbose=1``, it is also printed to stderr, where the progress bar is.
+    """
     start = time.perf_counter()
     yield
     seconds = time.perf_counter() - start
     logger.info("%s: %.3f s", name, seconds, extra={"stage": name, "seconds": seconds})
+    if _verbose_of_fit.get() and sys.stderr is not None:  # None in a process without a console
+        print(f"{name}: {seconds:.3g} s", file=sys.stderr, flush=True)

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from skmde._utils.ranks.together import agreed_seed
+from skmde._utils.rows import as_csr
 from skmde._utils.sklearn_compat import check_array, validate_data
 from skmde._utils.validation import as_host_array, check_magnitude, check_not_masked
 from skmde.estimators.base.atomic import AtomicFitMixin
@@ -96,7 +97,9 @@ class InputMixin(NestedParametersMixin, AtomicFitMixin):
                 "matrix; for metric='graph', the lengths of paths to the fitted nodes."
             )
         if not self._is_neighbor_tables(X):
-            return self._validated(X, reset=False)
+            X = self._validated(X, reset=False)
+            # As `fit` reads a matrix: no edge where a dense one has 0.
+            return as_csr(X) if self._metric_is("graph") and not sp.issparse(X) else X
         X = checked_neighbor_tables(X)
         check_magnitude(X[1], "distances of neighbours", small=False)
         return X

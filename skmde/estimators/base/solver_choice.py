@@ -27,7 +27,6 @@ class SolverChoiceMixin:
     solver: str
     batch_size: int | None
     n_rounds: int | None
-    checkpoint: Any
 
     def _check_solver(self, obstacle: str | None) -> None:
         """Check the three parameters.
@@ -37,7 +36,6 @@ class SolverChoiceMixin:
         obstacle : str or None
             What is not compatible with the stochastic solver.
         """
-        obstacle = obstacle or self._obstacle_of_checkpoint()
         if self.solver == "stochastic" and obstacle is not None:
             raise ValueError(f"{obstacle} is not compatible with solver='stochastic'.")
         for name in ("batch_size", "n_rounds"):
@@ -52,7 +50,6 @@ class SolverChoiceMixin:
 
         `seed` is called for a seed of the batches, only if there are any.
         """
-        obstacle = obstacle or self._obstacle_of_checkpoint()
         is_large = self.solver == "auto" and obstacle is None and n_pairs > _MOST_PAIRS
         if not (is_large or self.solver == "stochastic"):
             return {}
@@ -62,7 +59,3 @@ class SolverChoiceMixin:
             "n_rounds": self.n_rounds,
             "random_state": seed(),
         }
-
-    def _obstacle_of_checkpoint(self) -> str | None:
-        """Rounds cannot be resumed."""
-        return None if self.checkpoint is None else f"checkpoint={self.checkpoint!r}"

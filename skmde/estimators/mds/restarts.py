@@ -91,13 +91,15 @@ def _from_given(process, problem, options, n_jobs, start, with_search):
     """The solution from a start, or a better one, and the warnings of its solve."""
     end_with(process)
     found, notes = _recorded(problem.solve, start, options, n_jobs)
-    descend = _quick_descent(problem) if with_search and found.converged else None
+    left = options["max_iter"] - found.n_iter - 1  # the way to the better one is an iteration
+    searches = with_search and found.converged and left >= 0
+    descend = _quick_descent(problem) if searches else None
     if descend is not None:
         better = better_minimum(
             descend, len(problem.pairs.distances), found.embedding, np.random.default_rng(0)
         )
         if better is not None:
-            again, others = _recorded(problem.solve, better, options, n_jobs)
+            again, others = _recorded(problem.solve, better, {**options, "max_iter": left}, n_jobs)
             if again.value < found.value:
                 return again.after(found), others
     return found, notes

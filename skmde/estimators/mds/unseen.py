@@ -49,7 +49,8 @@ class UnseenByDistancesMixin(SupportMixin, TransformerMixin):  # set_output appl
             Samples; for ``metric="precomputed"`` and ``"graph"``, their distances to the training
             samples, of shape (n_new, n_samples), infinite or not stored where there is none. For
             "graph", the lengths of edges to some training samples are enough: shortest paths are
-            completed through the graph.
+            completed through the graph. There, 0 in a dense matrix is no edge, as in `fit`; a
+            sparse one can store an edge of length 0.
 
         Returns
         -------

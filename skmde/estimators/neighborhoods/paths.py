@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from skmde._utils.rows import as_csr
 from skmde.estimators.neighborhoods.weights import NeighborWeights
+from skmde.estimators.pairs.matrix_distances import nonzero_counts
 from skmde.estimators.samples.support import support_of_rows
 from skmde.preprocessing.dimension import intrinsic_dimension
 from skmde.preprocessing.graphs.adjacency import as_adjacency, with_further_rows
@@ -135,7 +136,9 @@ class PathPairs:
         indices, distances = self._nearest(X, self._asked)
         at_zero = np.where(distances[:, 0] == 0, indices[:, 0], -1)
         given, full = (known.find(X) for known in self._known)
-        known = np.where(indices[:, 0] >= 0, np.where(given >= 0, given, full), -1)
+        # A node without edges and one at distance 0 of another both have no number in their rows.
+        told = (indices[:, 0] >= 0) & (nonzero_counts(as_csr(X)) > 0)
+        known = np.where(told, np.where(given >= 0, given, full), -1)
         twin = np.where(known >= 0, known, at_zero)
         others = np.where(twin[:, None] >= 0, np.inf, distances)  # a twin needs no pairs
         return indices, self._weights_of(indices, others), twin

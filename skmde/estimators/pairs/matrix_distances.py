@@ -143,7 +143,7 @@ class MatrixDistances:
             D = X[:, self._landmarks].astype(np.float64)
             nearest = X.argmin(axis=1)
             at = X[np.arange(len(X)), nearest]
-        known = np.where(_count_nonzero(X) > 0, self._known.find(X), -1)
+        known = np.where(nonzero_counts(X) > 0, self._known.find(X), -1)
         return D, twins(known, nearest, at, self._reach, given=True)
 
     def drop_training_state(self):
@@ -199,7 +199,7 @@ def _stored_if_finite(matrix):
     return sp.csr_array((matrix[rows, columns], (rows, columns)), shape=matrix.shape)
 
 
-def _count_nonzero(X):
+def nonzero_counts(X):
     """Number of nonzero entries in each row."""
     if not sp.issparse(X):
         return np.count_nonzero(X, axis=1)

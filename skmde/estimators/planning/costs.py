@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from skmde.estimators.planning.plan import Stage, peak
+from skmde.estimators.planning.plan import Stage
 from skmde.estimators.planning.sizes import Size
 
 _CODE = 15e6  # compiled kernels, and small arrays
@@ -124,7 +124,14 @@ def laplacian_stages(
 
 
 def distance_stages(
-    size: Size, n_pairs: float, *, rows: bool, listed: bool, ordered: bool, anchored: bool = False
+    size: Size,
+    n_pairs: float,
+    *,
+    rows: bool,
+    listed: bool,
+    ordered: bool = False,
+    anchored: bool = False,
+    joined: bool = False,
 ) -> tuple[Stage, ...]:
     """The stages of an estimator of distances.
 
@@ -136,10 +143,12 @@ def distance_stages(
         Whether X holds rows.
     listed : bool
         Whether the pairs are some of all.
-    ordered : bool
+    ordered : bool, default=False
         Whether their order counts.
     anchored : bool, default=False
-        Whether the problem is that of AnchoredMDE.
+        Whether the problem is that of AnchoredMDE, or of an extension.
+    joined : bool, default=False
+        Whether a dense matrix of all samples is made from one of some.
     """
     dense = size.n_stored is None
     copies = (_ROWS if rows else 0.0 if dense else _COPY) * size.n_bytes
@@ -150,17 +159,21 @@ def distance_stages(
         solved = _ANCHORED
     pairs = f"{n_pairs:.3g} pairs of {size.n_samples:,} samples"
     what = f"{pairs}, sampled" if listed and rows else pairs
+    made = size.n_bytes if joined and dense and not rows else 0.0
     return (
-        Stage("distances", _CODE + copies + measured * n_pairs, what),
+        Stage("distances", _CODE + copies + made + measured * n_pairs, what),
         Stage("solve", _CODE + copies + solved * n_pairs, "loss and gradient of the pairs"),
     )
 
 
-def pairs_within(limit: float, size: Size, *, rows: bool, ordered: bool) -> int:
+def pairs_within(limit: float, size: Size, **options: bool) -> int:
     """The number of sampled pairs for which `distance_stages` stays below a limit."""
-    options = {"rows": rows, "listed": True, "ordered": ordered}
-    none, some = (peak(distance_stages(size, n_pairs, **options)) for n_pairs in (0.0, 1e6))
-    return max(0, int(1e6 * (limit - none) / (some - none)))
+    none, some = (
+        {stage.name: stage.n_bytes for stage in distance_stages(size, n, listed=True, **options)}
+        for n in (0.0, 1e6)
+    )
+    room = (1e6 * (limit - none[name]) / (some[name] - none[name]) for name in none)
+    return max(0, int(min(room)))
 
 
 def principal_stages(size: Size) -> tuple[Stage, ...]:

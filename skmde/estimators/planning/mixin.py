@@ -23,8 +23,9 @@ _plan_of_fit: ContextVar[MemoryPlan | None] = ContextVar("plan of the fit that r
 class PlanningMixin:
     """Plans of memory; not for direct use.
 
-    Subclasses have ``_stages(size)``, the stages of a fit, and may have ``_advice(size)``: what
-    lowers the need, as the end of a sentence.
+    Subclasses have ``_stages(size, n_fitted=0)``, the stages of a fit or, if samples are fitted, of
+    their extension by further ones; `size` is that of all. They may have ``_advice(size,
+    n_fitted=0)``: what lowers the need, as the end of a sentence.
     """
 
     def plan(self, X: Data | tuple[int, int]) -> MemoryPlan:
@@ -52,8 +53,9 @@ class PlanningMixin:
         check_parameters(self)
         return self._planned(Size.of(X))
 
-    def _planned(self, size: Size) -> MemoryPlan:
-        return MemoryPlan(self._stages(size), self._limit(), self._advice(size))
+    def _planned(self, size: Size, n_fitted: int = 0) -> MemoryPlan:
+        stages, advice = self._stages(size, n_fitted), self._advice(size, n_fitted)
+        return MemoryPlan(stages, self._limit(), advice)
 
     def _limit(self) -> float:
         limit: Any = self.memory_limit  # type: ignore[attr-defined]
@@ -61,11 +63,23 @@ class PlanningMixin:
 
     def _check_memory(self, X: Any) -> None:
         """Plan a fit of checked input, log the plan, and raise ValueError if there is no room."""
-        plan = self._planned(Size.of(X))
+        self._check_plan(self._planned(Size.of(X)))
+
+    def _check_memory_of_extension(self, X: Any) -> None:
+        """As `_check_memory`, of the extension by checked X."""
+        n_fitted = len(self.embedding_)  # type: ignore[attr-defined]
+        self._check_plan(self._planned(self._size_with(X), n_fitted), "extension")
+
+    def _size_with(self, X: Any) -> Size:
+        """The size of the fitted samples and checked further ones."""
+        rows = isinstance(X, tuple) or not self._is_precomputed()  # type: ignore[attr-defined]
+        return Size.of(X).joined(len(self.embedding_), rows=rows)  # type: ignore[attr-defined]
+
+    def _check_plan(self, plan: MemoryPlan, task: str = "fit") -> None:
         _plan_of_fit.set(plan)
         for planned in plan.stages:
             logger.info("plan: %s, %s: %s", planned.name, as_text(planned.n_bytes), planned.what)
-        plan.check()
+        plan.check(task)
 
     @contextmanager
     def _told_of_memory(self) -> Iterator[None]:
@@ -77,10 +91,12 @@ class PlanningMixin:
         finally:
             _plan_of_fit.reset(before)
 
-    def _stages(self, size: Size) -> Any:
+    def _stages(self, size: Size, n_fitted: int = 0) -> Any:
         raise NotImplementedError
 
-    def _advice(self, size: Size) -> str:
+    def _advice(self, size: Size, n_fitted: int = 0) -> str:
+        if n_fitted:
+            return "extend by fewer samples, or place them with `transform`"
         return (
             "use fewer neighbours, rows of float32 or of fewer features (PCA), or fit a sample of "
             "the rows and call `transform` for the rest"

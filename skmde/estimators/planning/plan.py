@@ -65,14 +65,26 @@ class MemoryPlan:
         """Whether the fit stays below the limit."""
         return self.n_bytes <= self.limit
 
-    def check(self) -> None:
-        """Raise ValueError if the fit would need more than the limit."""
+    def check(self, task: str = "fit") -> None:
+        """Raise ValueError if the fit would need more than the limit.
+
+        Parameters
+        ----------
+        task : str, default="fit"
+            What the error calls it.
+
+        Raises
+        ------
+        ValueError
+            If it does not fit.
+        """
         if self.fits:
             return
         worst = max(self.stages, key=lambda stage: stage.n_bytes)
         raise ValueError(
-            f"This fit needs about {as_text(worst.n_bytes)} of memory ({worst.name}: {worst.what}),"
-            f" but the limit is {as_text(self.limit)}. To lower the need, {self.advice}; or raise "
+            f"This {task} needs about {as_text(worst.n_bytes)} of memory ({worst.name}: "
+            f"{worst.what}), but the limit is {as_text(self.limit)}. To lower the need, "
+            f"{self.advice}; or raise "
             "memory_limit, if there is more memory."
         )
 

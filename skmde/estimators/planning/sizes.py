@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -42,6 +42,22 @@ class Size:
         if self.n_stored is not None:
             return float(self.n_stored) * (self.itemsize + 4)
         return float(self.n_samples) * self.n_features * self.itemsize
+
+    def joined(self, n_fitted: int, *, rows: bool) -> Self:
+        """The size of fitted items together with further ones, whose size this is.
+
+        Parameters
+        ----------
+        n_fitted : int
+        rows : bool
+            Whether X has rows or neighbour tables, and not a column for each item.
+        """
+        n, stored = n_fitted + self.n_samples, self.n_stored
+        if rows:
+            stored = None if stored is None else int(stored * n / max(self.n_samples, 1))
+            return replace(self, n_samples=n, n_stored=stored)
+        stored = None if stored is None else 2 * stored
+        return replace(self, n_samples=n, n_features=n, n_stored=stored)
 
     @classmethod
     def of(cls, X: Any) -> Self:

@@ -53,8 +53,8 @@ class GrowingMixin(InputMixin):
         NotFittedError
             If `fit` was not called.
         ValueError
-            If X does not match the training data, or if the array given to `fit` was modified
-            afterwards.
+            If X does not match the training data, if the array given to `fit` was modified
+            afterwards, or if this needs more memory than `memory_limit` allows.
 
         Warns
         -----
@@ -69,7 +69,9 @@ class GrowingMixin(InputMixin):
         self._check_not_compact()
         with self._all_or_nothing() as grown:
             n_fixed = len(self.embedding_)
-            n_loose, n_parts = grown._extend(grown._checked_further(X))
+            X = grown._checked_further(X)
+            grown._check_memory_of_extension(X)
+            n_loose, n_parts = grown._extend(X)
             grown._solved_under = f"anchored, {counted(n_fixed, 'fixed item')}"
         if n_loose:
             warn(

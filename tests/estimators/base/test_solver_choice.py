@@ -52,7 +52,6 @@ def test_repulsion_of_all_pairs_is_lbfgs(monkeypatch):
     ("params", "message"),
     [
         ({"monotone": True, "solver": "stochastic"}, "monotone=True is not compatible with"),
-        ({"checkpoint": "a", "solver": "stochastic"}, "checkpoint='a' is not compatible with"),
         ({"solver": "lbfgs", "n_rounds": 5}, "n_rounds=5 is a setting of solver='stochastic'"),
         ({"solver": "sgd"}, "The 'solver' parameter of PreserveDistances must be a str among"),
         ({"batch_size": 0}, "The 'batch_size' parameter of PreserveDistances must be an int"),
@@ -61,3 +60,25 @@ def test_repulsion_of_all_pairs_is_lbfgs(monkeypatch):
 def test_wrong_settings_are_named(params, message):
     with pytest.raises(ValueError, match=message):
         PreserveDistances(**params).fit(X)
+
+
+@pytest.mark.parametrize("make", [PreserveDistances, PreserveNeighbors])
+def test_stochastic_fits_are_resumed_with_the_same_bits(make, tmp_path, monkeypatch):
+    monkeypatch.setattr("skmde.core.checkpoints.checkpoint._SECONDS", 0.0)
+    monkeypatch.setattr("skmde.core.checkpoints.checkpoint._MOST", float("inf"))
+    parameters = {"solver": "stochastic", "n_rounds": 8, "random_state": 0}
+    if make is PreserveNeighbors:
+        parameters |= {"repulsion": "sampled"}
+    expected = make(**parameters).fit(X)
+
+    def fail(state):
+        if state.iteration == 5:
+            raise RuntimeError("in round 5")
+
+    parameters["checkpoint"] = str(tmp_path / "map.checkpoint")
+    with pytest.raises(RuntimeError, match="in round 5"):
+        make(callbacks=[fail], **parameters).fit(X)
+    seen = []
+    found = make(callbacks=[lambda s: seen.append(s.iteration)], **parameters).fit(X)
+    np.testing.assert_array_equal(found.embedding_, expected.embedding_)
+    assert seen == [5, 6, 7, 8]

@@ -93,6 +93,16 @@ def test_a_search_finds_a_better_ordinal_solution_of_few_items(monkeypatch):
     assert np.array_equal(improved.snapshots_[-1], improved.embedding_)
 
 
+def test_a_search_counts_towards_max_iter(monkeypatch):
+    plain, free = without_search(monkeypatch, **ORDINAL), fit(**ORDINAL)
+    longer = free.n_iter_ - plain.n_iter_
+    assert longer > 0
+    for more, gained in ((0, 0), (longer, longer)):
+        found = fit(**ORDINAL, max_iter=plain.n_iter_ + more)
+        assert found.n_iter_ == plain.n_iter_ + gained == len(found.history_["value"]) - 1
+        assert (found.stress_ < 0.995 * plain.stress_) == bool(gained)
+
+
 def test_nothing_is_searched_for_near_a_start_of_the_user(monkeypatch):
     start = np.random.default_rng(1).standard_normal((18, 2))
     own, plain = fit(init=start, **ORDINAL), without_search(monkeypatch, init=start, **ORDINAL)

@@ -142,3 +142,60 @@ def test_texts_of_amounts():
         "1 TB",
     ]
     assert available_memory() > 1e6
+
+
+def test_an_extension_without_room_is_refused_before_it_begins(X):
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    nearest = np.argsort(D[:, :200], axis=1)[:, 1:8]
+    tables = nearest, np.take_along_axis(D, nearest, axis=1)
+    anchored = AnchoredMDE(loss="squared", max_iter=2)
+    y = {"anchors": [0, 1, 2], "anchor_values": X[:3, :2]}
+    for estimator, fitted, further, more in (
+        (PreserveNeighbors(max_iter=2), X[:200], X[200:], {}),
+        (PreserveNeighbors(metric="precomputed", max_iter=2), D[:200, :200], D[200:], {}),
+        (PreserveNeighbors(metric="precomputed", max_iter=2), D[:200, :200], tables, {}),
+        (PreserveDistances(max_iter=2), X[:200], X[200:], {}),
+        (PreserveDistances(metric="precomputed", max_iter=2), D[:200, :200], D[200:], {}),
+        (anchored, X[:200], X[200:], y),
+        (AnchoredMDE(max_iter=2), X[:200], X[200:], y),
+    ):
+        if isinstance(further, tuple):
+            fitted = tuple(table[:200] for table in tables)
+            further = tuple(table[200:] for table in tables)
+        fitted = estimator.set_params(random_state=0).fit(fitted, **more)
+        before = fitted.embedding_
+        estimator.set_params(memory_limit="1 MB")
+        with pytest.raises(ValueError, match=r"extension needs about .* limit is 1 MB.*transform"):
+            estimator.extend(further)
+        assert fitted.embedding_ is before
+        assert len(estimator.set_params(memory_limit="1 GB").extend(further).embedding_) == 300
+
+
+def test_an_extension_samples_fewer_pairs_if_a_given_limit_has_no_room_for_all(X):
+    whole = PreserveDistances(max_iter=5, random_state=0).fit(X[:200])
+    limited = PreserveDistances(max_iter=5, random_state=0).fit(X[:200])
+    limited.set_params(memory_limit=15e6 + 10_000 * 130 + 50_000).extend(X[200:])
+    n_pairs = len(limited.distances_)
+    assert 8_000 < n_pairs < 12_000 < len(whole.extend(X[200:]).distances_)
+    by_hand = PreserveDistances(max_iter=5, random_state=0).fit(X[:200])
+    by_hand.set_params(max_pairs=n_pairs).extend(X[200:])
+    np.testing.assert_array_equal(limited.embedding_, by_hand.embedding_)
+
+
+def test_the_plan_of_an_extension_counts_new_pairs(X):
+    """A few rows join many: their pairs count, not those of all."""
+    estimator = PreserveDistances(max_pairs=np.inf)
+    all_of_them = estimator.plan((5000, 5)).n_bytes
+    estimator.embedding_ = np.zeros((4990, 2))
+    few = estimator._planned(estimator._size_with(X[:10]), 4990).n_bytes
+    assert few < all_of_them / 10
+
+
+def test_more_fitted_entries_of_a_graph_count(X):
+    graph = sp.random_array((200, 200), density=0.3, random_state=0)
+    graph = sp.csr_array(graph + graph.T)
+    estimator = PreserveNeighbors(metric="precomputed", max_iter=2, random_state=0).fit(graph)
+    further = sp.csr_array(([1.0, 1.0], ([0, 0], [3, 7])), shape=(1, 201))
+    plan = estimator._planned(estimator._size_with(further), 200)
+    assert "given neighbours of 201 items" in str(plan) and "0.0" not in str(plan)
+    assert plan.n_bytes > 0.9 * estimator.plan(graph).n_bytes
