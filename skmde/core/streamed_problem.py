@@ -20,7 +20,7 @@ from skmde.core.batches.arrays import ArrayBatches
 from skmde.core.batches.base import RawBatch, RawBatches
 from skmde.core.batches.streamed import CheckedBatches, IteratedBatches, SampledBatches, edge_list
 from skmde.core.checkpoints.checkpoint import PathLike, opened
-from skmde.core.checkpoints.fingerprint import Facts
+from skmde.core.checkpoints.facts import Facts
 from skmde.core.checkpoints.problem_facts import problem_facts
 from skmde.core.items import ItemsProblem
 from skmde.core.objectives.base import Term

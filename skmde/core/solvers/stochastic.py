@@ -38,7 +38,7 @@ import torch
 from skmde._linalg.reductions import add_multiple, dot
 from skmde.constraints import Constraint
 from skmde.core.batches.base import Batches
-from skmde.core.checkpoints.fingerprint import Facts
+from skmde.core.checkpoints.facts import Facts
 from skmde.core.checkpoints.saved import Keeper, Saved, part, to_array, to_tensor, under
 from skmde.core.objectives.base import Objective, Term
 from skmde.core.objectives.edge_term import Edges
