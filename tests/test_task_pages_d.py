@@ -30,7 +30,6 @@ def test_columns_side_by_side_keep_what_each_source_knows():
         agreement = {way: page["agreement"][data, way] for way in page["ways"]}
         best_alone = max(agreement["source 1"], agreement["source 2"])
         assert min(agreement[way] for way in page["ways"][2:]) > best_alone
-        assert agreement["columns"] >= agreement["union"]
         assert abs(agreement["columns"] - agreement["distances"]) < 0.05
     of_products = {way: page["agreement"]["products", way] for way in page["ways"]}
     assert of_products["columns"] > of_products["union"] + 0.1
