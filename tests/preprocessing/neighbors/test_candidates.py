@@ -181,6 +181,15 @@ def test_most_rows_need_one_source(cuvs, dtype):
         assert not source.misses_none(squared, torch.full_like(approximate, torch.nan), norms).any()
 
 
+@pytest.mark.parametrize(("further", "sure"), [(1e-4, False), (0.1, True), (torch.inf, True)])
+def test_a_margin_within_rounding_is_none(further, sure):
+    X = torch.from_numpy(CASES["cloud"])
+    source = Products(X, 2, X.device, torch.float32)  # distances are off by up to 3e-3
+    squared = torch.ones((1, 1), dtype=torch.float64)
+    answer = source.misses_none(squared, torch.tensor([[1.0, 1 + further]]), torch.tensor([100.0]))
+    assert answer.tolist() == [sure]
+
+
 def test_wrong_answers_of_cuvs_do_not_change_the_neighbors(cuvs, monkeypatch):
     def unwritten(index, queries, k, neighbors, distances, resources=None):
         neighbors[:], distances[:] = torch.arange(k), 0
