@@ -210,6 +210,15 @@ def test_training_rows_stay_on_the_device(monkeypatch):
     assert counter.reads == 1  # how many rows need another source
 
 
+@pytest.mark.parametrize(
+    ("there", "used"),
+    [(["cpu", "cuda:0", "cuda:1"], "cuda:1"), (["cpu", "cuda:0"], "cuda"), (["cpu"], "cpu")],
+)
+def test_an_index_takes_another_device_where_its_own_is_missing(monkeypatch, there, used):
+    monkeypatch.setattr(f"{BACKENDS}.torch.available_devices", lambda: there)
+    assert TorchSearch(CASES["cloud"], "cuda:1")._torch_device() == torch.device(used)
+
+
 class CountReads(TorchDispatchMode):
     """Counts operations for which the host waits, as their result's size is read."""
 

@@ -35,7 +35,8 @@ class TorchSearch(RowSearch):
     ----------
     rows : ndarray of shape (n, d), float32 or float64
     device : str
-        A device that torch knows. If an unpickled index does not find it, the CPU is used.
+        A device that torch knows. If an unpickled index does not find it, another GPU or the CPU is
+        used.
     """
 
     def __init__(self, rows, device):
@@ -105,8 +106,11 @@ class TorchSearch(RowSearch):
         return len(queries) * self.rows.size <= _FEW
 
     def _torch_device(self):
-        there = self.device.split(":")[0] in {name.split(":")[0] for name in available_devices()}
-        return torch.device(self.device if there else "cpu")
+        there, kind = available_devices(), self.device.split(":")[0]
+        kinds = {name.split(":")[0] for name in there}
+        if self.device not in there and kind in kinds:
+            return torch.device(kind)
+        return torch.device(self.device if kind in kinds else "cpu")
 
 
 def _sources(rows, n_queries, k, device):
