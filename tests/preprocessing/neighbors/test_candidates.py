@@ -181,6 +181,15 @@ def test_most_rows_need_one_source(cuvs, dtype):
         assert not source.misses_none(squared, torch.full_like(approximate, torch.nan), norms).any()
 
 
+@pytest.mark.parametrize(("further", "sure"), [(1e-4, False), (0.1, True), (torch.inf, True)])
+def test_a_margin_within_rounding_is_none(further, sure):
+    X = torch.from_numpy(CASES["cloud"])
+    source = Products(X, 2, X.device, torch.float32)  # distances are off by up to 3e-3
+    squared = torch.ones((1, 1), dtype=torch.float64)
+    answer = source.misses_none(squared, torch.tensor([[1.0, 1 + further]]), torch.tensor([100.0]))
+    assert answer.tolist() == [sure]
+
+
 def test_wrong_answers_of_cuvs_do_not_change_the_neighbors(cuvs, monkeypatch):
     def unwritten(index, queries, k, neighbors, distances, resources=None):
         neighbors[:], distances[:] = torch.arange(k), 0
@@ -199,6 +208,15 @@ def test_training_rows_stay_on_the_device(monkeypatch):
         search.search_training(6, 1)
     assert copies == [(700, 6), (700, 6), (0,)]  # the tables, and the rows that need the CPU
     assert counter.reads == 1  # how many rows need another source
+
+
+@pytest.mark.parametrize(
+    ("there", "used"),
+    [(["cpu", "cuda:0", "cuda:1"], "cuda:1"), (["cpu", "cuda:0"], "cuda"), (["cpu"], "cpu")],
+)
+def test_an_index_takes_another_device_where_its_own_is_missing(monkeypatch, there, used):
+    monkeypatch.setattr(f"{BACKENDS}.torch.available_devices", lambda: there)
+    assert TorchSearch(CASES["cloud"], "cuda:1")._torch_device() == torch.device(used)
 
 
 class CountReads(TorchDispatchMode):

@@ -35,7 +35,8 @@ class TorchSearch(RowSearch):
     ----------
     rows : ndarray of shape (n, d), float32 or float64
     device : str
-        A device that torch knows. If an unpickled index does not find it, the CPU is used.
+        A device that torch knows. If an unpickled index does not find it, another GPU or the CPU is
+        used.
     """
 
     def __init__(self, rows, device):
@@ -54,6 +55,7 @@ class TorchSearch(RowSearch):
                 found = self._among(source, queries[left], k, exclude[left], n_jobs)
                 indices[left], squared[left], sure = found
                 left = left[~sure]
+                del source  # its memory is free before the next one is made
                 if self._is_few(left):
                     break
         found = ExactSearch(self.rows).search(queries[left], k, exclude[left], n_jobs)
@@ -63,19 +65,20 @@ class TorchSearch(RowSearch):
     def _among(self, source, queries, k, exclude, n_jobs):
         """The nearest candidates of each query, and whether none is missing."""
         candidates = np.empty((len(queries), source.width), np.int32)
-        approximate = torch.empty(candidates.shape, dtype=torch.float64)
-        norms = torch.empty(len(queries), dtype=torch.float64)
+        sure, values_of = np.empty(len(queries), bool), []
         for start in range(0, len(queries), source.step):
             part = slice(start, start + source.step)
             own = torch.from_numpy(exclude[part].astype(np.int64)).to(source.device)
-            found = source.nearest(as_tensor(queries[part]), own)
-            candidates[part], approximate[part], norms[part] = (values.cpu() for values in found)
+            best, *values = (x.cpu() for x in source.nearest(as_tensor(queries[part]), own))
+            candidates[part] = best
+            values_of.append((part, values))
         nothing = np.zeros(candidates.shape, np.float32)  # lower bounds: none are known
         found, squared = nearest_candidates(
             queries, exclude, self.rows, candidates, nothing, k, n_jobs
         )
-        sure = source.misses_none(torch.from_numpy(squared), approximate, norms)
-        return found, squared, sure.numpy()
+        for part, values in values_of:
+            sure[part] = source.misses_none(torch.from_numpy(squared[part]), *values)
+        return found, squared, sure
 
     def search_training(self, k, n_jobs):
         """The nearest other rows of each row; nothing but the result is copied to the host."""
@@ -94,6 +97,7 @@ class TorchSearch(RowSearch):
                 found[own], squared[own] = _nearest(rows, own, candidates, k, source.step)
                 sure[own] = source.misses_none(squared[own], *values)
             left = left[~sure[left]]
+            del source
             if self._is_few(left):
                 break
         found, squared, left = (table.cpu().numpy() for table in (found, squared, left))
@@ -105,8 +109,11 @@ class TorchSearch(RowSearch):
         return len(queries) * self.rows.size <= _FEW
 
     def _torch_device(self):
-        there = self.device.split(":")[0] in {name.split(":")[0] for name in available_devices()}
-        return torch.device(self.device if there else "cpu")
+        there, kind = available_devices(), self.device.split(":")[0]
+        kinds = {name.split(":")[0] for name in there}
+        if self.device not in there and kind in kinds:
+            return torch.device(kind)
+        return torch.device(self.device if kind in kinds else "cpu")
 
 
 def _sources(rows, n_queries, k, device):

@@ -18,7 +18,7 @@ from skmde.preprocessing.neighbors.backends.candidates.centered import Candidate
 
 __all__ = ["Products"]
 
-# Numbers in a block of scores, on the CPU and on other devices.
+# Numbers in a block of scores in float32, on the CPU and on other devices.
 _BLOCK_ENTRIES = (1 << 22, 1 << 28)
 _GROUP = 64  # rows
 
@@ -31,7 +31,8 @@ class Products(CandidateSource):
         super().__init__(rows, width, device, dtype, size)
         self._norms = (self._rows * self._rows).sum(dim=1)
         self._norms[self._n :] = torch.inf
-        self.step = max(1, _BLOCK_ENTRIES[not is_cpu(device)] // size)
+        entries = _BLOCK_ENTRIES[not is_cpu(device)] * 4 // dtype.itemsize
+        self.step = max(1, entries // size)
 
     def nearest(self, queries, own):
         queries = self._centered(queries)
