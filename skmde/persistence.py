@@ -16,7 +16,11 @@ __all__ = ["TRUSTED_TYPES"]
 
 _CLASSES = {
     "constraints.anchored": "Anchored",
+    "constraints.box": "Box NonNegative",
+    "constraints.radial": "Disc Sphere",
+    "constraints.same_coordinate": "SameCoordinate",
     "constraints.standard": "Centered Standardized",
+    "core.monotone.regressions": "Line Steps",
     "estimators._anchored": "AnchoredMDE",
     "estimators._anchored_classifier": "AnchoredClassifier",
     "estimators._preserve_distances": "PreserveDistances",
@@ -39,6 +43,7 @@ _CLASSES = {
     "estimators.spectral.locally_linear": "LocallyLinearProblem Reconstruction",
     "estimators.spectral.principal": "PrincipalProblem",
     "estimators.spectral.unfolding": "UnfoldingProblem",
+    "functions.adapters": "LossOfDistance",
     "functions.logarithms": "Log Log1p LogRatio",
     "functions.powers": "Cauchy Cubic InversePower Linear Power Quadratic",
     "functions.relative_losses": "FractionalLoss SoftFractionalLoss WeightedSquaredLoss",

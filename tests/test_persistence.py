@@ -27,6 +27,7 @@ from skmde import (
     QuadraticMDE,
     Standardized,
 )
+from skmde.constraints import Box, Disc, NonNegative, SameCoordinate, Sphere
 from skmde.losses import LOSSES
 from skmde.penalties import PENALTIES
 from skmde.persistence import TRUSTED_TYPES
@@ -181,10 +182,28 @@ def test_skops_reads_metrics_of_booleans(estimator):
     np.testing.assert_array_equal(read.transform(UNSEEN > 8), fitted.transform(UNSEEN > 8))
 
 
-def test_functions_of_the_package_are_listed_and_nothing_else_is():
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PreserveDistances(monotone=True),
+        PreserveDistances(monotone="interval"),
+        PreserveDistances(loss="squared", constraint=Sphere(great_circle=True)),
+        PreserveNeighbors(constraint=Box(-1.0, [1.0, 2.0])),
+    ],
+    ids=label,
+)
+def test_skops_reads_curves_and_boundaries(estimator):
+    io = pytest.importorskip("skops.io")
+    fitted = clone(estimator).set_params(max_iter=3, random_state=0).fit(X[:60])
+    read = io.loads(io.dumps(fitted), trusted=TRUSTED_TYPES)
+    np.testing.assert_array_equal(read.transform(UNSEEN[:1]), fitted.transform(UNSEEN[:1]))
+
+
+def test_functions_and_constraints_of_the_package_are_listed_and_nothing_else_is():
     io = pytest.importorskip("skops.io")
     functions = [cls(1.0) if cls is Barrier else cls() for cls in PENALTIES.values()]
     functions += [cls() for cls in LOSSES.values()]
+    functions += [Box(), NonNegative(), Disc(), Sphere(), SameCoordinate([0, 0])]
     assert set(io.get_untrusted_types(data=io.dumps(functions))) <= set(TRUSTED_TYPES)
     assert len(set(TRUSTED_TYPES)) == len(TRUSTED_TYPES)
     for name in TRUSTED_TYPES:

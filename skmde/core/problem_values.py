@@ -186,7 +186,7 @@ class ProblemValues(ItemsProblem, ABC):
         """The pairs with functions of Euclidean distances, if the constraint has others."""
         if not self.constraint.has_own_distance:
             return edges
-        return edges.with_functions(partial(LossOfDistance, distance=self.constraint.own_distance))
+        return edges.with_functions(partial(LossOfDistance, constraint=self.constraint))
 
     def _other_function(self, distortion: Any) -> Penalty | Loss:
         """The function for a measure of all pairs, of which some may lack original distances."""

@@ -386,8 +386,7 @@ class StreamedMDE(ItemsProblem):
 
     def _term(self, edges: Edges) -> Term:
         if self.constraint.has_own_distance:
-            measure = partial(LossOfDistance, distance=self.constraint.own_distance)
-            edges = edges.with_functions(measure)
+            edges = edges.with_functions(partial(LossOfDistance, constraint=self.constraint))
         return EdgeTerm(edges, *self._shape, dtype=edges.dtype, backend=self._backend)
 
     def _total(self, edges: Edges) -> Total:

@@ -461,7 +461,7 @@ class PreserveDistances(
             more = rng.integers(2**63, size=self.n_init - 1) if self.n_init > 1 else ()
         self.scale_, self._loss, self._unit = problem.scale, copy.copy(loss), problem.unit
         if constraint.has_own_distance:
-            self._loss = LossOfDistance(self._loss, copy.deepcopy(constraint).own_distance)
+            self._loss = LossOfDistance(self._loss, copy.deepcopy(constraint))
         self._store_fit(source, pairs, rng)
         with stage("solve"):
             options = self._solver_options(

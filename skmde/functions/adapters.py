@@ -70,29 +70,27 @@ class LossOfDistance(Loss):
     ----------
     loss : Loss or Penalty
         The loss l; a penalty does not depend on delta.
-    distance : callable
-        Returns g(d), g'(d) and g''(d) for a tensor d, where g(0) = 0.
+    constraint : Constraint
+        Its `own_distance` returns g(d), g'(d) and g''(d) for a tensor d, where g(0) = 0.
     """
 
-    def __init__(
-        self, loss: Loss | Penalty, distance: Callable[[Tensor], tuple[Tensor, ...]]
-    ) -> None:
+    def __init__(self, loss: Loss | Penalty, constraint: Any) -> None:
         self.loss = loss
-        self.distance = distance
+        self.constraint = constraint
 
     def validate(self) -> None:
         self.loss.validate()
 
     def value(self, delta: Tensor, d: Tensor) -> Tensor:
-        return self._of("value", delta, self.distance(d)[0])
+        return self._of("value", delta, self.constraint.own_distance(d)[0])
 
     def slope(self, delta: Tensor, d: Tensor) -> Tensor:
-        g, first, _ = self.distance(d)
+        g, first, _ = self.constraint.own_distance(d)
         ratio = torch.where(d > 0, g / torch.where(d > 0, d, 1.0), first)
         return finite(self._of("slope", delta, g) * ratio * first)
 
     def curvature(self, delta: Tensor, d: Tensor) -> Tensor:
-        g, first, second = self.distance(d)
+        g, first, second = self.constraint.own_distance(d)
         bend = self._of("slope", delta, g) * g * second
         return finite(self._of("curvature", delta, g) * first**2 + bend)
 

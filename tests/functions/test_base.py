@@ -1,6 +1,7 @@
 """Distortion functions as objects: parameters, names, callables, subclasses, and their errors."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -442,7 +443,7 @@ def test_a_loss_of_another_distance_has_its_derivatives_by_the_chain_rule(loss):
         u = d / 4
         return 4 * torch.asin(u), (1 - u * u) ** -0.5, u / 4 * (1 - u * u) ** -1.5
 
-    measured = LossOfDistance(loss, arc)
+    measured = LossOfDistance(loss, SimpleNamespace(own_distance=arc))
     d = torch.linspace(0.1, 3.9, 20, dtype=torch.float64).requires_grad_()
     delta = torch.linspace(3.0, 1.0, 20, dtype=torch.float64)
     value = measured.value(delta, d)
