@@ -36,6 +36,7 @@ __all__ = [
     "CallbackSupportMixin",
     "ClassNamePrefixFeaturesOutMixin",
     "Interval",
+    "RenamedOptions",
     "StrOptions",
     "TransformerMixin",
     "available_if",
@@ -83,6 +84,25 @@ def fit_context(method: Method) -> Method:
     """
     checked: Method = _fit_context(prefer_skip_nested_validation=True)(by_all_ranks(method))
     return checked
+
+
+class RenamedOptions(StrOptions):
+    """Some strings; the error for another one says what the names of other libraries are here.
+
+    Parameters
+    ----------
+    options : set of str
+    elsewhere : dict of str to str
+        Names of other libraries, and the options that are the same.
+    """
+
+    def __init__(self, options: set[str], elsewhere: dict[str, str]) -> None:
+        super().__init__(options)
+        self.elsewhere = elsewhere
+
+    def __str__(self) -> str:
+        names = ", ".join(f"{theirs!r} is {ours!r} here" for theirs, ours in self.elsewhere.items())
+        return f"{super().__str__()} ({names})"
 
 
 def check_parameters(estimator: Any) -> None:
