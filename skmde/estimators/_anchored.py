@@ -50,7 +50,7 @@ from skmde.estimators.samples.reach import warn_if_out_of_reach
 from skmde.estimators.starts.anchored import anchored_start, apart, given_anchored_start
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.registry import NAMED_LOSSES, PENALTIES, resolve_loss, resolve_penalty
-from skmde.functions.repulsive import check_repulsive
+from skmde.functions.repulsive import check_attractive, check_repulsive
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 
@@ -601,6 +601,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
             functions = resolve_loss(self.loss)
         else:
             attract, repel = resolve_penalty(self.attractive_penalty), self.repulsive_penalty
+            check_attractive(attract)
             functions = attract, None if repel is None else resolve_penalty(repel)
             if functions[1] is not None:
                 check_repulsive(functions[1], self.repulsion)
