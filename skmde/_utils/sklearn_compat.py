@@ -25,6 +25,7 @@ except ImportError:  # before 1.9
 
 from sklearn.utils import validation
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -47,6 +48,7 @@ __all__ = [
     "fit_context",
     "has_callbacks",
     "validate_data",
+    "wants_pandas",
     "weighted_fit_context",
 ]
 
@@ -84,6 +86,11 @@ def fit_context(method: Method) -> Method:
     """
     checked: Method = _fit_context(prefer_skip_nested_validation=True)(by_all_ranks(method))
     return checked
+
+
+def wants_pandas(estimator: Any) -> bool:
+    """Whether `set_output`, or scikit-learn's configuration, makes the output a pandas frame."""
+    return bool(_get_output_config("transform", estimator)["dense"] == "pandas")
 
 
 class RenamedOptions(StrOptions):

@@ -412,14 +412,16 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         Returns
         -------
         embedding : ndarray of shape (n_samples, n_components)
-            The embedding of the rows of X, in the float dtype of X.
+            The embedding of the rows of X, in the float dtype of X. After
+            ``set_output(transform="pandas")``, a frame; its index are the nodes if X is a networkx
+            graph, and that of X if X is a frame.
 
         Raises
         ------
         Exception
             As for `fit`.
         """
-        return self.fit(X, y, **fit_params).embedding_
+        return self._with_node_names(self.fit(X, y, **fit_params).embedding_, X)
 
     def _fit(self, X, y, anchors, anchor_values):
         random_state = self._random_state()
