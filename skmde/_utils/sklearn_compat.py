@@ -25,6 +25,7 @@ except ImportError:  # before 1.9
 
 from sklearn.utils import validation
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -36,6 +37,7 @@ __all__ = [
     "CallbackSupportMixin",
     "ClassNamePrefixFeaturesOutMixin",
     "Interval",
+    "RenamedOptions",
     "StrOptions",
     "TransformerMixin",
     "available_if",
@@ -46,6 +48,7 @@ __all__ = [
     "fit_context",
     "has_callbacks",
     "validate_data",
+    "wants_pandas",
     "weighted_fit_context",
 ]
 
@@ -83,6 +86,30 @@ def fit_context(method: Method) -> Method:
     """
     checked: Method = _fit_context(prefer_skip_nested_validation=True)(by_all_ranks(method))
     return checked
+
+
+def wants_pandas(estimator: Any) -> bool:
+    """Whether `set_output`, or scikit-learn's configuration, makes the output a pandas frame."""
+    return bool(_get_output_config("transform", estimator)["dense"] == "pandas")
+
+
+class RenamedOptions(StrOptions):
+    """Some strings; the error for another one says what the names of other libraries are here.
+
+    Parameters
+    ----------
+    options : set of str
+    elsewhere : dict of str to str
+        Names of other libraries, and the options that are the same.
+    """
+
+    def __init__(self, options: set[str], elsewhere: dict[str, str]) -> None:
+        super().__init__(options)
+        self.elsewhere = elsewhere
+
+    def __str__(self) -> str:
+        names = ", ".join(f"{theirs!r} is {ours!r} here" for theirs, ours in self.elsewhere.items())
+        return f"{super().__str__()} ({names})"
 
 
 def check_parameters(estimator: Any) -> None:

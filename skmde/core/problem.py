@@ -59,11 +59,12 @@ from skmde.core.scales.tight_groups import find_tight_groups
 from skmde.core.scales.typical_scale import typical_scale
 from skmde.core.solvers.base import Solver, solve
 from skmde.core.solvers.lbfgs import LBFGS
-from skmde.core.solvers.result import SolveResult, SolverState, facts_of
+from skmde.core.solvers.result import SolveResult, SolverState, Status, facts_of
 from skmde.core.solvers.scale import Scale
 from skmde.core.solvers.stochastic import Stochastic
 from skmde.core.starts.starting_point import Starts, checked_projection
 from skmde.exceptions import ConvergenceWarning
+from skmde.functions.thresholds import Hinge
 
 # Decrease of the norm of an embedding below which it may have collapsed to a point, and excess of a
 # point's value, relative to that of the embedding, from which it has not.
@@ -456,6 +457,7 @@ class MDE(ProblemValues):
             )
             if max_iter:
                 self._warn_if_collapsed(start, result)
+                self._warn_if_all_repel(result)
             check_result(result.X)
         return self._keep(result)
 
@@ -528,6 +530,26 @@ class MDE(ProblemValues):
                 "constraint='standardized'.",
                 ConvergenceWarning,
             )
+
+    def _warn_if_all_repel(self, result: SolveResult) -> None:
+        """Warn if nothing draws any pair together, so that the size of the result is arbitrary."""
+        names = (Status.UNBOUNDED, Status.NOT_FINITE)  # which have a warning of their own
+        if not self.constraint.is_free or self._repulsion is not None or result.status in names:
+            return
+        edges = self._edges
+        if edges.deviations is not None or len(edges) == 0 or bool((edges.weights >= 0).any()):
+            return
+        for segment in edges.segments:
+            # A hinge does not repel beyond its margin. What a user's function does is not known.
+            function = segment.function
+            if isinstance(function, Hinge) or function.kernel_parameters() is None:
+                return
+        warn(
+            "All weights are negative, so all pairs repel, and nothing holds the items together: "
+            "the size of the embedding is arbitrary. Give positive weights to pairs that attract, "
+            "or use constraint='standardized'.",
+            ConvergenceWarning,
+        )
 
     def _objective(self, dtype: torch.dtype) -> Total:
         backend = self._backend

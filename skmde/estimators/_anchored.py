@@ -54,7 +54,7 @@ from skmde.estimators.unseen.extension import GrowingMixin
 from skmde.estimators.unseen.support import SupportMixin
 from skmde.functions.base import Loss, Penalty
 from skmde.functions.registry import NAMED_LOSSES, PENALTIES, resolve_loss, resolve_penalty
-from skmde.functions.repulsive import check_repulsive
+from skmde.functions.repulsive import check_attractive, check_repulsive
 from skmde.preprocessing.neighbors.search import ALGORITHMS
 
 
@@ -416,14 +416,16 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
         Returns
         -------
         embedding : ndarray of shape (n_samples, n_components)
-            The embedding of the rows of X, in the float dtype of X.
+            The embedding of the rows of X, in the float dtype of X. After
+            ``set_output(transform="pandas")``, a frame; its index are the nodes if X is a networkx
+            graph, and that of X if X is a frame.
 
         Raises
         ------
         Exception
             As for `fit`.
         """
-        return self.fit(X, y, **fit_params).embedding_
+        return self._with_node_names(self.fit(X, y, **fit_params).embedding_, X)
 
     def _fit(self, X, y, anchors, anchor_values):
         random_state = self._random_state()
@@ -605,6 +607,7 @@ class AnchoredMDE(SupportMixin, GrowingMixin, SnapshotsMixin):
             functions = resolve_loss(self.loss)
         else:
             attract, repel = resolve_penalty(self.attractive_penalty), self.repulsive_penalty
+            check_attractive(attract)
             functions = attract, None if repel is None else resolve_penalty(repel)
             if functions[1] is not None:
                 check_repulsive(functions[1], self.repulsion)

@@ -12,7 +12,13 @@ import torch
 
 from skmde._linalg.frame import Frame
 from skmde._utils.device import resolve_device
-from skmde._utils.sklearn_compat import Interval, StrOptions, check_is_fitted, fit_context
+from skmde._utils.sklearn_compat import (
+    Interval,
+    RenamedOptions,
+    StrOptions,
+    check_is_fitted,
+    fit_context,
+)
 from skmde._utils.threads import count_threads
 from skmde._utils.validation import as_host_array
 from skmde.constraints import Constraint, resolve_constraint
@@ -304,7 +310,11 @@ class PreserveDistances(
         "max_pairs": [Interval(Real, 1, None, closed="both")],
         "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
         "constraint": [StrOptions({"centered", "standardized"}), Constraint, type, None],
-        "init": [StrOptions({"classical", "pca", "random"}), "array-like", torch.Tensor],
+        "init": [
+            RenamedOptions({"classical", "pca", "random"}, {"classical_mds": "classical"}),
+            "array-like",
+            torch.Tensor,
+        ],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         **SOLVER_CONSTRAINTS,
         "max_iter": [Interval(Integral, 0, None, closed="left")],

@@ -18,6 +18,7 @@ from skmde._utils.random import private_generator
 from skmde._utils.rows import count_rows
 from skmde._utils.sklearn_compat import (
     Interval,
+    RenamedOptions,
     StrOptions,
     check_is_fitted,
     weighted_fit_context,
@@ -332,7 +333,9 @@ class PreserveNeighbors(
         "target_weight": [Interval(Real, 0, 1e30, closed="both")],
         "neighbors_algorithm": [StrOptions(set(ALGORITHMS))],
         "init": [
-            StrOptions({"auto", "quadratic", "pca", "isomap", "random"}),
+            RenamedOptions(
+                {"auto", "quadratic", "pca", "isomap", "random"}, {"spectral": "quadratic"}
+            ),
             "array-like",
             torch.Tensor,
         ],

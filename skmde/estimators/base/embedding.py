@@ -12,6 +12,7 @@ from skmde._utils.sklearn_compat import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     check_is_fitted,
+    wants_pandas,
 )
 from skmde._utils.validation import check_magnitude
 from skmde._utils.warn import warn
@@ -21,6 +22,7 @@ from skmde.estimators.base.typing import Data
 from skmde.estimators.judging.mixin import JudgingMixin
 from skmde.estimators.planning.mixin import PlanningMixin
 from skmde.estimators.representation.mixin import RepresentationMixin
+from skmde.preprocessing.graphs.adjacency import is_networkx
 
 
 class BaseEmbedding(
@@ -105,14 +107,28 @@ class BaseEmbedding(
         Returns
         -------
         embedding : ndarray of shape (n_samples, n_components)
-            The embedding of the rows of X, in the float dtype of X.
+            The embedding of the rows of X, in the float dtype of X. After
+            ``set_output(transform="pandas")``, a frame; its index are the nodes if X is a networkx
+            graph, and that of X if X is a frame.
 
         Raises
         ------
         Exception
             As for `fit`.
         """
-        return self.fit(X, y, **fit_params).embedding_
+        return self._with_node_names(self.fit(X, y, **fit_params).embedding_, X)
+
+    def _with_node_names(self, embedding: np.ndarray, X: Any) -> Any:
+        """A frame whose index are the nodes, if X is a networkx graph and the output is pandas'.
+
+        scikit-learn names the columns, and takes the index of an X that is a frame.
+        """
+        if not (is_networkx(X) and wants_pandas(self)):
+            return embedding
+        import pandas as pd
+
+        # A node may be a tuple, as those of a grid are.
+        return pd.DataFrame(embedding, index=pd.Index(list(X.nodes), tupleize_cols=False))
 
     def __getstate__(self):
         state = super().__getstate__()

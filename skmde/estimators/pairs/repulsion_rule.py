@@ -13,7 +13,7 @@ from skmde.functions.base import Penalty
 from skmde.functions.logarithms import Log, Log1p
 from skmde.functions.powers import Cauchy
 from skmde.functions.registry import resolve_penalty
-from skmde.functions.repulsive import check_repulsive
+from skmde.functions.repulsive import check_attractive, check_repulsive
 from skmde.functions.thresholds import Huber
 
 # Data whose intrinsic dimension exceeds that of the embedding by less than _FLAT fit into it. Noise
@@ -125,7 +125,7 @@ def repulsion_rule(
     Raises
     ------
     ValueError
-        If the parameters contradict each other.
+        If the parameters contradict each other, or a penalty does not attract or repel.
     """
     given = None if repulsive is None or _is_auto(repulsive) else resolve_penalty(repulsive)
     kind = repulsion
@@ -153,7 +153,9 @@ def repulsion_rule(
         repel = given or (Cauchy() if sums_all else Log())
         check_repulsive(repel, kind)
     attract = None if _is_auto(attractive) else resolve_penalty(attractive)
-    if attract is None and not sums_all:
+    if attract is not None:
+        check_attractive(attract)
+    elif not sums_all:
         attract = Log1p()
     if fraction is None:
         fraction = 0.5 if fixes_unit else 1.0

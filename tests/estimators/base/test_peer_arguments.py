@@ -2,6 +2,7 @@
 
 import inspect
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.manifold import MDS, TSNE, Isomap, LocallyLinearEmbedding, SpectralEmbedding
@@ -78,3 +79,16 @@ def test_each_argument_of_umap_is_ours_or_answered(name):
         return
     with pytest.raises(TypeError, match=f"{name!r}: (use|there is no such thing here, as)"):
         PreserveNeighbors(**{name: 1})
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (PreserveNeighbors(init="spectral"), "'spectral' is 'quadratic' here"),
+        (PreserveDistances(init="classical_mds"), "'classical_mds' is 'classical' here"),
+    ],
+)
+def test_a_start_by_the_name_of_another_library_is_told_ours(estimator, message):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    with pytest.raises(ValueError, match=rf"must be a str among \{{.*\}} \({message}\), an array"):
+        estimator.fit(X)
