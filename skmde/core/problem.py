@@ -376,7 +376,8 @@ class MDE(ProblemValues):
             solve goes on from there, and ends with the same bits as one that was not interrupted.
             `max_iter` may then be larger, and `tol` smaller; all else must be the same, but for
             `callbacks`, `verbose` and the number of threads. Without a seed, that of the file is
-            used. Callbacks see the iterate of the file once more. The file stays at the end.
+            used. Callbacks see the iterate of the file once more. The file stays at the end. For
+            ``solver="stochastic"``, `n_rounds` may be larger, and `tol` must be the same.
         solver : {"lbfgs", "stochastic"}, default="lbfgs"
             "stochastic" divides the pairs into random batches and takes one batch after the other
             (monograph, section 6.2): see :doc:`/large`. Not for repulsion of all pairs. It ends
