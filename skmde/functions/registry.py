@@ -129,6 +129,10 @@ def _named(name: str, noun: str, makers: Mapping[str, Callable[[], Any]]) -> Any
     if name not in makers:
         close = difflib.get_close_matches(name, makers, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
+        if noun == "loss" and name in PENALTIES:
+            hint = f" {name!r} is a penalty, for pairs with weights."
+        elif noun == "penalty" and name in NAMED_LOSSES:
+            hint = f" {name!r} is a loss, for pairs with original distances (deviations)."
         raise ValueError(
             f"unknown {noun} {name!r}; known names: {', '.join(sorted(makers))}.{hint}"
         )

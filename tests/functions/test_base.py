@@ -195,6 +195,8 @@ def test_instances_are_used_as_they_are():
         (resolve_penalty, "log2p", ValueError, r"unknown penalty 'log2p'.*Did you mean 'log1p'\?"),
         (resolve_penalty, "absolute", ValueError, "known names: barrier, cauchy, cubic, hinge"),
         (resolve_loss, "log1p", ValueError, "unknown loss 'log1p'; known names: absolute, cubic"),
+        (resolve_loss, "log1p", ValueError, "'log1p' is a penalty, for pairs with weights"),
+        (resolve_penalty, "sammon", ValueError, "'sammon' is a loss, for pairs with original"),
         (
             resolve_penalty,
             "barrier",
