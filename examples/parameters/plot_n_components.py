@@ -106,7 +106,7 @@ for k, (ax, title) in enumerate(zip(axes, ("recall", "trustworthiness", "accurac
     ax.set_xticks(dimensions, dimensions)
     ax.minorticks_off()
 axes[2].axhline(accuracy, color="grey", linewidth=0.8)
-axes[0].legend(fontsize=8)
+_ = axes[0].legend(fontsize=8)
 
 # %%
 # The neighbours of the digits fit into two components nearly as well as into ten. Even one tells the
@@ -137,7 +137,7 @@ for name, values in stress.items():
     ax.plot(values.keys(), values.values(), "o-", label=name)
 ax.set(xlabel="components", ylabel="stress", ylim=(0, None))
 ax.set_xticks(dimensions)
-ax.legend()
+_ = ax.legend()
 
 # %%
 # The *stress* is the error of the distances as a part of them. It is 0 for the simplex at 10

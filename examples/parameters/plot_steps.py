@@ -89,7 +89,7 @@ ax.plot(d, 2 * 2 * d / (1 + d**2), label="attraction, weight 2")
 ax.plot(d, 2 * d / (1 + d**2), label="attraction, weight 1")
 ax.plot(d, 2 * d / (1 + d**2) ** 2, label="repulsion")
 ax.set(xlabel="distance in the map", ylabel="force")
-ax.legend()
+_ = ax.legend()
 
 # %%
 # Step 4: the start

@@ -142,7 +142,7 @@ for name, x, y in zip(cities, longitude, latitude, strict=True):
 ax.set_title("on the globe", fontsize=10)
 ax.set(xticklabels=[], yticklabels=[])
 ax.grid(alpha=0.3)
-ax.legend(loc="lower right", fontsize=8)
+_ = ax.legend(loc="lower right", fontsize=8)
 
 # %%
 # Rows that have a direction
