@@ -5,6 +5,7 @@
 `make release-check` runs it from another folder, in an environment that has the wheel alone.
 """
 
+import importlib.metadata
 import importlib.resources
 import pickle
 import sys
@@ -25,7 +26,9 @@ def the_wheel_has_all_files() -> None:
     assert "site-packages" in place.parts, f"skmde was imported from {place}"
     files = importlib.resources.files("skmde")
     assert files.joinpath("py.typed").is_file()
-    assert files.joinpath("plotting/explorer/bundle/LICENSES.txt").is_file()
+    assert files.joinpath("plotting/explorer/bundle/explorer.js").is_file()
+    with_it = {file.name for file in importlib.metadata.files("skmde") or () if file.locate().is_file()}
+    assert {"LICENSE", "LICENSES.txt"} <= with_it
     for name in skmde.__all__:
         getattr(skmde, name)
 
