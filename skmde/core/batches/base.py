@@ -118,7 +118,7 @@ def as_text(generator: np.random.Generator) -> str:
 
 def set_from_text(generator: np.random.Generator, text: str) -> None:
     """Set a generator to a state."""
-    generator.bit_generator.state = json.loads(text)
+    generator.bit_generator.state = json.JSONDecoder().decode(text)
 
 
 def count_batches(n_pairs: int, batch_size: int) -> int:
