@@ -79,7 +79,9 @@ def check_contents(sdist: Path, wheel: Path, committed: set[str]) -> None:
     compare("sdist", names - MADE, {name for name in committed if not name.startswith(LEFT_OUT)})
 
     with zipfile.ZipFile(wheel) as files:
+        licences = {name.partition(".dist-info/licenses/")[2] for name in files.namelist()}
         names = {name for name in files.namelist() if ".dist-info/" not in name}
+    names |= {name for name in licences if name.startswith("skmde/")}
     compare("wheel", names, {name for name in committed if name.startswith("skmde/")})
 
 
