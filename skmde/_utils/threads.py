@@ -3,34 +3,40 @@
 The caller cuts the work into a fixed number of pieces, and their results are combined in order.
 So neither the number of threads nor their timing changes a bit of the result. Kernels release the
 GIL, so plain threads suffice. Callers share no threading layer in which they could conflict, and
-a forked child starts a new pool.
+a forked child starts a new pool. The bits of BLAS depend on its number of threads: see
+:func:`one_blas_thread`.
 
 The number of threads is torch's (``torch.get_num_threads()``), which joblib limits in its
-workers. Nothing here changes a global setting, except in a child forked after a computation.
+workers. Nothing here changes a global setting, except :func:`one_blas_thread` while its block runs,
+and a child forked after a computation.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
+from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _computed = False
+_n_limits = 0  # how many callers want one thread of BLAS now
+_limit: Any = None
 
 
 def _forget_threads() -> None:
     # a forked child has none of its parent's threads, and the lock that it inherits may be held
-    global _pool, _lock
-    _pool = None
+    global _pool, _lock, _n_limits
+    _pool, _n_limits = None, 0
     _lock = threading.Lock()
     if _computed:
         # OpenMP would wait forever for the threads that torch used in the parent. So torch uses
@@ -112,6 +118,33 @@ def run_pieces(function: Callable[..., Any], pieces: Sequence[Any], n_threads: i
             if not helper.cancel():
                 helper.result()
     return results
+
+
+@lru_cache(maxsize=1)
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()  # it takes milliseconds to find the libraries
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS and LAPACK compute with one thread.
+
+    The last bits of their products and eigenvectors depend on the number of threads; and several
+    threads make small problems slower. The limit holds for the whole process. The first of the
+    threads that ask for it sets it, and the last one lifts it.
+    """
+    global _n_limits, _limit
+    with _lock:
+        if _n_limits == 0:
+            _limit = _blas().limit(limits=1, user_api="blas")
+        _n_limits += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _n_limits -= 1
+            if _n_limits == 0:
+                _limit.restore_original_limits()
 
 
 def run_rows(

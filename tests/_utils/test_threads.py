@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 import torch
 from core_problems import push_and_pull_weights, random_graph
+from threadpoolctl import threadpool_limits
 
 from skmde import MDE, Anchored
 from skmde._utils import threads
-from skmde._utils.threads import count_threads, run_pieces, run_rows
+from skmde._utils.threads import count_threads, one_blas_thread, run_pieces, run_rows
 from skmde.core.kernels import compiled_backend as backend
 
 
@@ -280,3 +281,32 @@ def test_after_an_error_no_further_piece_begins():
     with pytest.raises(KeyboardInterrupt):
         run_rows(piece, 500, 1, 2)
     assert len(begun) < 100
+
+
+def test_limits_on_the_threads_of_blas_end_with_the_last_one():
+    def threads_of_blas():
+        libraries = threads._blas().select(user_api="blas").info()
+        return {library["num_threads"] for library in libraries}
+
+    with threadpool_limits(2, "blas"):
+        before = threads_of_blas()
+        assert before != {1}
+        entered, leave = threading.Event(), threading.Event()
+
+        def hold():
+            with one_blas_thread():
+                entered.set()
+                leave.wait(10)
+
+        other = threading.Thread(target=hold)
+        with one_blas_thread():
+            other.start()
+            assert entered.wait(10)
+            assert threads_of_blas() == {1}
+        assert threads_of_blas() == {1}  # the other thread still wants it
+        leave.set()
+        other.join()
+        assert threads_of_blas() == before
+        with pytest.raises(ZeroDivisionError), one_blas_thread():
+            1 / 0  # noqa: B018
+        assert threads_of_blas() == before
