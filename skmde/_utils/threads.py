@@ -29,15 +29,14 @@ from threadpoolctl import ThreadpoolController
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _computed = False
-_n_limits = 0  # how many callers want one thread of BLAS now
-_limit: Any = None
+_blas_lock = threading.RLock()
 
 
 def _forget_threads() -> None:
     # a forked child has none of its parent's threads, and the lock that it inherits may be held
-    global _pool, _lock, _n_limits
-    _pool, _n_limits = None, 0
-    _lock = threading.Lock()
+    global _pool, _lock, _blas_lock
+    _pool = None
+    _lock, _blas_lock = threading.Lock(), threading.RLock()
     if _computed:
         # OpenMP would wait forever for the threads that torch used in the parent. So torch uses
         # one thread in the child, as in torch's own data loaders.
@@ -130,21 +129,12 @@ def one_blas_thread() -> Iterator[None]:
     """Let BLAS and LAPACK compute with one thread.
 
     The last bits of their products and eigenvectors depend on the number of threads; and several
-    threads make small problems slower. The limit holds for the whole process. The first of the
-    threads that ask for it sets it, and the last one lifts it.
+    threads make small problems slower. The limit holds for the whole process, so one thread has it
+    at a time: if two overlapped, the first to end would lift that of the other. The block must not
+    wait for another thread that asks for it.
     """
-    global _n_limits, _limit
-    with _lock:
-        if _n_limits == 0:
-            _limit = _blas().limit(limits=1, user_api="blas")
-        _n_limits += 1
-    try:
+    with _blas_lock, _blas().limit(limits=1, user_api="blas"):
         yield
-    finally:
-        with _lock:
-            _n_limits -= 1
-            if _n_limits == 0:
-                _limit.restore_original_limits()
 
 
 def run_rows(

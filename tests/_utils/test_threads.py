@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 from core_problems import push_and_pull_weights, random_graph
-from threadpoolctl import threadpool_limits
 
 from skmde import MDE, Anchored
 from skmde._utils import threads
@@ -283,30 +282,26 @@ def test_after_an_error_no_further_piece_begins():
     assert len(begun) < 100
 
 
-def test_limits_on_the_threads_of_blas_end_with_the_last_one():
+def test_limits_on_the_threads_of_blas_do_not_overlap():
     def threads_of_blas():
         libraries = threads._blas().select(user_api="blas").info()
         return {library["num_threads"] for library in libraries}
 
-    with threadpool_limits(2, "blas"):
-        before = threads_of_blas()
-        assert before != {1}
-        entered, leave = threading.Event(), threading.Event()
+    def hold():
+        for _ in range(20):
+            with one_blas_thread(), one_blas_thread():
+                seen.append(threads_of_blas())
+                time.sleep(0.001)
 
-        def hold():
-            with one_blas_thread():
-                entered.set()
-                leave.wait(10)
-
-        other = threading.Thread(target=hold)
-        with one_blas_thread():
-            other.start()
-            assert entered.wait(10)
-            assert threads_of_blas() == {1}
-        assert threads_of_blas() == {1}  # the other thread still wants it
-        leave.set()
-        other.join()
-        assert threads_of_blas() == before
-        with pytest.raises(ZeroDivisionError), one_blas_thread():
-            1 / 0  # noqa: B018
-        assert threads_of_blas() == before
+    before, seen = threads_of_blas(), []
+    both = [threading.Thread(target=hold) for _ in range(2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert len(seen) == 40
+    assert all(found == {1} for found in seen)
+    assert threads_of_blas() == before
+    with pytest.raises(ZeroDivisionError), one_blas_thread():
+        1 / 0  # noqa: B018
+    assert threads_of_blas() == before
