@@ -1,8 +1,8 @@
 """Leading principal components, with the same bits for any number of threads.
 
 LAPACK and BLAS split long sums among threads, so the last bits of a decomposition depend on the
-number of threads. Here sums are computed in a fixed order, and LAPACK only receives matrices small
-enough for a single thread. Data with many samples and many features is decomposed by subspace
+number of threads. Here sums are computed in a fixed order, and LAPACK has small matrices and one
+thread. Data with many samples and many features is decomposed by subspace
 iteration (Halko, Martinsson and Tropp, 2011, algorithm 4.4) with a seeded start and additional
 directions. If there are many rows, a sample of them is used. The result is precise enough for
 initial coordinates.
@@ -18,6 +18,7 @@ from skmde._linalg.reductions import gram
 from skmde._linalg.scaling import Scaling
 from skmde._linalg.signs import fix_signs
 from skmde._utils.device import as_tensor, is_cpu
+from skmde._utils.threads import one_blas_thread
 
 _SMALL = 64  # features or samples up to which the result is exact
 _SPARE = 10
@@ -101,7 +102,7 @@ def _directions(Z, mean, n_components, rng):
         for _ in range(_N_ITERATIONS):
             basis = _orthonormal(_times_transposed(Z, mean, _times(Z, mean, basis)))
     scores = _times(Z, mean, basis)
-    _, vectors = np.linalg.eigh(_host(_gram(scores, scores)))
+    _, vectors = _eigen(_gram(scores, scores))
     return _product(basis, _like(vectors[:, ::-1][:, :n_components], Z))
 
 
@@ -114,6 +115,12 @@ def _like(array, Z):
 
 def _host(array):
     return array.cpu().numpy() if isinstance(array, torch.Tensor) else array
+
+
+def _eigen(matrix):
+    """Eigenvalues and eigenvectors of a symmetric matrix, on the host."""
+    with one_blas_thread():
+        return np.linalg.eigh(_host(matrix))
 
 
 def _times(Z, mean, V):
@@ -130,7 +137,7 @@ def _times_transposed(Z, mean, Y):
 
 def _orthonormal(B):
     """Orthonormal basis of the span of the columns of B, with as many columns as its rank."""
-    squared, vectors = np.linalg.eigh(_host(_gram(B, B)))
+    squared, vectors = _eigen(_gram(B, B))
     kept = squared > 1e-14 * squared.max(initial=0.0)
     return _product(B, _like(vectors[:, kept] / np.sqrt(squared[kept]), B))
 

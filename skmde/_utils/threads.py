@@ -3,35 +3,40 @@
 The caller cuts the work into a fixed number of pieces, and their results are combined in order.
 So neither the number of threads nor their timing changes a bit of the result. Kernels release the
 GIL, so plain threads suffice. Callers share no threading layer in which they could conflict, and
-a forked child starts a new pool.
+a forked child starts a new pool. The bits of BLAS depend on its number of threads: see
+:func:`one_blas_thread`.
 
 The number of threads is torch's (``torch.get_num_threads()``), which joblib limits in its
-workers. Nothing here changes a global setting, except in a child forked after a computation.
+workers. Nothing here changes a global setting, except :func:`one_blas_thread` while its block runs,
+and a child forked after a computation.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
+from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _computed = False
+_blas_lock = threading.RLock()
 
 
 def _forget_threads() -> None:
     # a forked child has none of its parent's threads, and the lock that it inherits may be held
-    global _pool, _lock
+    global _pool, _lock, _blas_lock
     _pool = None
-    _lock = threading.Lock()
+    _lock, _blas_lock = threading.Lock(), threading.RLock()
     if _computed:
         # OpenMP would wait forever for the threads that torch used in the parent. So torch uses
         # one thread in the child, as in torch's own data loaders.
@@ -112,6 +117,24 @@ def run_pieces(function: Callable[..., Any], pieces: Sequence[Any], n_threads: i
             if not helper.cancel():
                 helper.result()
     return results
+
+
+@lru_cache(maxsize=1)
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()  # it takes milliseconds to find the libraries
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS and LAPACK compute with one thread.
+
+    The last bits of their products and eigenvectors depend on the number of threads; and several
+    threads make small problems slower. The limit holds for the whole process, so one thread has it
+    at a time: if two overlapped, the first to end would lift that of the other. The block must not
+    wait for another thread that asks for it.
+    """
+    with _blas_lock, _blas().limit(limits=1, user_api="blas"):
+        yield
 
 
 def run_rows(

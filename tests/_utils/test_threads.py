@@ -15,7 +15,7 @@ from core_problems import push_and_pull_weights, random_graph
 
 from skmde import MDE, Anchored
 from skmde._utils import threads
-from skmde._utils.threads import count_threads, run_pieces, run_rows
+from skmde._utils.threads import count_threads, one_blas_thread, run_pieces, run_rows
 from skmde.core.kernels import compiled_backend as backend
 
 
@@ -280,3 +280,28 @@ def test_after_an_error_no_further_piece_begins():
     with pytest.raises(KeyboardInterrupt):
         run_rows(piece, 500, 1, 2)
     assert len(begun) < 100
+
+
+def test_limits_on_the_threads_of_blas_do_not_overlap():
+    def threads_of_blas():
+        libraries = threads._blas().select(user_api="blas").info()
+        return {library["num_threads"] for library in libraries}
+
+    def hold():
+        for _ in range(20):
+            with one_blas_thread(), one_blas_thread():
+                seen.append(threads_of_blas())
+                time.sleep(0.001)
+
+    before, seen = threads_of_blas(), []
+    both = [threading.Thread(target=hold) for _ in range(2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert len(seen) == 40
+    assert all(found == {1} for found in seen)
+    assert threads_of_blas() == before
+    with pytest.raises(ZeroDivisionError), one_blas_thread():
+        1 / 0  # noqa: B018
+    assert threads_of_blas() == before

@@ -176,7 +176,9 @@ def test_row_11_copies_land_together(loss):
         (X, {"constraint": "standardized"}),
         (X, {"n_components": 1}),
     ):
-        Y = embed(given, loss=loss, **params).reshape(5, 2, -1)
+        # on a line, it depends on rounding errors whether a step from a kink is found
+        stops = loss == "logistic" and "n_components" in params
+        Y = embed(given, loss=loss, may_stop_early=stops, **params).reshape(5, 2, -1)
         apart = np.linalg.norm(Y[:, 0] - Y[:, 1], axis=1).max()
         assert apart < 1e-3 * size, params  # a solve that ends at kinks is not more precise
         assert np.linalg.norm(Y[0, 0] - Y[1, 0]) > 0.05

@@ -27,6 +27,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from skmde._linalg.lobpcg import Space, Watch, iterate
 from skmde._linalg.reductions import dot, gram
 from skmde._linalg.standardize import affine_rows, inverse_sqrt
+from skmde._utils.threads import one_blas_thread
 from skmde.constraints import Constraint
 from skmde.core.kernels.backend import choose_backend
 from skmde.core.solvers.lbfgs import LBFGS
@@ -37,7 +38,7 @@ Matrix = np.ndarray
 SOLVERS = ("auto", "dense", "lanczos", "lobpcg", "lbfgs")
 WATCHED = ("lobpcg", "lbfgs")  # solvers that call `watch` after every step
 
-_SMALL = 50  # rows; LAPACK gives the same bits for any number of threads up to here
+_SMALL = 50  # rows; up to here, LAPACK has one thread
 _WIDE = 40  # vectors; up to this number, "auto" is LOBPCG
 _FEW_ROWS = 3000  # rows; up to here, LAPACK is faster for more than _WIDE vectors
 SEED = 0  # of random starting vectors; the converged result does not depend on it
@@ -186,7 +187,8 @@ def _dense(form: QuadraticForm, n_vectors: int) -> Spectrum:
     L = form.toarray() + (4 * form.bound or 1.0) * (form.null.T @ form.null)
     wanted = min(n_vectors + 1, n - c)
     if n <= _SMALL:
-        values, columns = np.linalg.eigh(L)
+        with one_blas_thread():
+            values, columns = np.linalg.eigh(L)
     else:
         values, columns = eigh(L, subset_by_index=(0, wanted - 1), overwrite_a=True)
     following = float(values[n_vectors]) if wanted > n_vectors else None

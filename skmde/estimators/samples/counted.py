@@ -64,7 +64,8 @@ class PositiveWeightSamples:
         if self.items is None:
             return X
         X = as_host_array(X)
-        if not hasattr(X, "__getitem__"):
+        # some sparse formats have no items, in some versions of scipy
+        if not (sp.issparse(X) or hasattr(X, "__getitem__")):
             X = np.asarray(X)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if n != self.n_samples:

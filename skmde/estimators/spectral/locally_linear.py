@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
-from threadpoolctl import threadpool_limits
 
 from skmde._linalg.scaling import Scaling
+from skmde._utils.threads import one_blas_thread
 from skmde.core.spectral.laplacian import part_contrasts
 from skmde.core.spectral.spectrum import QuadraticForm
 from skmde.estimators.spectral.laplacian import (
@@ -145,7 +145,7 @@ class Reconstruction:
         """Weights of the neighbours; 0 where the index is -1."""
         q, k = indices.shape
         out = np.empty((q, k))
-        with threadpool_limits(1, "blas"):  # the last bits of a product depend on the threads
+        with one_blas_thread():  # the last bits of a product depend on the threads
             for start in range(0, q, self._block):
                 part = slice(start, start + self._block)
                 near, own = self._rows[indices[part].ravel()], X[part]

@@ -34,6 +34,7 @@ import scipy.sparse as sp
 import torch
 
 from skmde._linalg.frame import Unit
+from skmde._utils.threads import one_blas_thread
 from skmde._utils.warn import warn
 from skmde.constraints import Centered
 from skmde.core.kernels.backend import choose_backend
@@ -208,7 +209,8 @@ def unfold(squares, edges, n_items, rank=_RANK, verbose=0):
     At = sp.csr_array(A.T)
     # The Laplacian embedding starts spread out in all dimensions. Its weights, a little above the
     # bound, are the first multipliers.
-    values, vectors = np.linalg.eigh((At @ A).toarray())
+    with one_blas_thread():
+        values, vectors = np.linalg.eigh((At @ A).toarray())
     Y = vectors[:, 1 : rank + 1] / np.sqrt(values[1 : rank + 1])
     Y *= np.sqrt(squares.sum() / np.square(A @ Y).sum())
     unit = 1 / values[1]

@@ -46,6 +46,8 @@ class NeighborTables:
     """
 
     def __init__(self, X, n_neighbors, *, grows=True, **search):
+        if search.get("device") is not None:
+            search["device"] = str(search["device"])  # which every version of skops can write
         self._asked, self._search = n_neighbors, search
         indices, distances, self.index = nearest_neighbors(X, n_neighbors, **search)
         self.known = None

@@ -102,9 +102,18 @@ def test_parameters_mean_what_they_mean_in_scikit_learn(metric, params):
     np.testing.assert_allclose(pairs, D[np.triu_indices(40, 1)], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("variances", [None, [1.0, 2.0, 3.0, 4.0]])
+def test_variances_of_pynndescents_name_for_seuclidean(variances):
+    params = {} if variances is None else {"sigma": variances}
+    same = {"V": np.ones(4) if variances is None else np.array(variances)}
+    found = pair_distances(X, metric="standardised_euclidean", metric_params=params)
+    np.testing.assert_allclose(found, pair_distances(X, metric="seuclidean", metric_params=same))
+
+
 @pytest.mark.parametrize(
     ("metric", "params", "message"),
     [
+        ("standardised_euclidean", {"sigma": [1.0, 2.0]}, r"'sigma'.*of the 4 features.*\(2,\)"),
         ("seuclidean", {"V": [1.0, 2.0]}, r"one number for each of the 4 features.*\(2,\)"),
         ("seuclidean", {"V": [1.0, 2.0, 0.0, 1.0]}, "positive, got 0.0 for feature 2"),
         ("mahalanobis", {"V": np.ones((4, 4))}, "rank 1 and 4 features"),

@@ -14,10 +14,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
 
 from skmde._utils.jit import jit
-from skmde._utils.threads import run_rows
+from skmde._utils.threads import one_blas_thread, run_rows
 from skmde._utils.warn import warn
 from skmde.preprocessing.neighbors.metrics.parameters import as_floats, checked_variances
 
@@ -190,7 +189,7 @@ def _whitening(params, X):
 def _products(scaling, X):
     """Sums of the products of all pairs of columns of the scaled rows."""
     total = np.zeros((X.shape[1], X.shape[1]))
-    with threadpool_limits(1, "blas"):  # the last bits of a product depend on the threads
+    with one_blas_thread():  # the last bits of a product depend on the threads
         for start in range(0, X.shape[0], _BLOCK_ROWS):
             block = X[start : start + _BLOCK_ROWS]
             block = scaling.apply(block.toarray() if sp.issparse(block) else block)
@@ -200,7 +199,7 @@ def _products(scaling, X):
 
 def _eigen(matrix, name):
     """Eigenvalues, 0 if they are rounding errors, and eigenvectors of a symmetric matrix."""
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         values, vectors = scipy.linalg.eigh(matrix)
     rounding = 10 * len(values) * np.finfo(np.float64).eps * np.abs(values).max(initial=0.0)
     if values.min(initial=0.0) < -max(rounding, 1e-8 * np.abs(values).max(initial=0.0)):

@@ -14,8 +14,10 @@ distance 1 from every other row.
 
 from __future__ import annotations
 
+import functools
 import inspect
 
+import numba
 import numpy as np
 
 __all__ = [
@@ -116,9 +118,21 @@ def for_sklearn(metric):
     """The metric as a name or function that `sklearn.metrics.pairwise_distances` accepts."""
     if known_to_sklearn(metric):
         return metric
+    return _of_pynndescent(metric)
+
+
+@functools.cache
+def _of_pynndescent(metric):
+    """The compiled function of a metric, for rows of float64.
+
+    pynndescent 0.5 compiles some functions for float32 alone, and sums in float32 there.
+    """
     from pynndescent.distances import named_distances
 
-    return named_distances[metric]
+    function = named_distances[metric]
+    if getattr(function, "_can_compile", True):
+        return function
+    return numba.njit(fastmath=function.targetoptions.get("fastmath", False))(function.py_func)
 
 
 def known_to_pynndescent(metric, sparse):

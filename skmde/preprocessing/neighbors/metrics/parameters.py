@@ -96,6 +96,11 @@ def plain_metric(metric, metric_params, n_features):
     metric = _SAME.get(metric, metric)
     if "w" in params:
         params["w"] = _checked_vector(params["w"], "w", n_features, zero=True)
+    if metric == "standardised_euclidean":
+        if "sigma" not in params:
+            return "euclidean", params  # of variances 1; pynndescent's own default is two numbers
+        variances = _checked_vector(params["sigma"], "sigma", n_features, zero=False)
+        return "seuclidean", {"V": variances}
     if metric == "minkowski":
         return _plain_minkowski(params)
     return metric, params
