@@ -85,8 +85,8 @@ def test_every_distortion_function_is_drawn(figures):
     drawn = [ax for n in figures.get_fignums() for ax in figures.figure(n).axes if ax.lines]
     assert len(drawn) == 12 + 8 + 10
     for ax in drawn:
-        d, cost = ax.lines[1].get_data()  # after the line at 0
-        force = ax.lines[2].get_ydata()
+        d, cost = ax.lines[1].get_data(orig=False)  # after the line at 0
+        force = ax.lines[2].get_ydata(orig=False)
         smooth = (d > 0.1) & (np.abs(force) < 20)  # not beside a pole
         rise = np.sum((force[1:] + force[:-1]) / 2 * np.diff(d), where=smooth[1:] & smooth[:-1])
         change = cost[smooth][-1] - cost[smooth][0]

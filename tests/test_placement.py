@@ -30,7 +30,7 @@ def test_cells_of_the_quadratic_placement_are_at_the_mean_of_what_they_are_wired
     np.testing.assert_allclose(X[cells], means[cells], atol=1e-8)
     np.testing.assert_allclose(estimator.forces_.sum(axis=0), 0, atol=1e-10)
     # a pad has one wire, which pulls it towards its end
-    directions = X[wires[pads].argmax(axis=1)] - coordinates
+    directions = X[wires[pads].toarray().argmax(axis=1)] - coordinates
     alignment = np.sum(estimator.forces_ * directions, axis=1)
     alignment /= np.linalg.norm(estimator.forces_, axis=1) * np.linalg.norm(directions, axis=1)
     np.testing.assert_allclose(alignment, 1)
