@@ -182,9 +182,8 @@ def test_sparse_matrices_with_some_distances_are_enough():
 
 def test_stress_is_lower_than_scikit_learns():
     options = {"n_init": 1, "random_state": 0}
-    same_stress = parse_version(sklearn.__version__) >= parse_version(
-        "1.8"
-    )  # or none of metric MDS
+    # older ones divide otherwise, or do not normalise the stress of metric MDS at all
+    same_stress = parse_version(sklearn.__version__) >= parse_version("1.8")
     if same_stress:
         options |= {"init": "random", "normalized_stress": True}
     # with a tolerance of 0 scikit-learn takes the stress of the very embedding that it returns
