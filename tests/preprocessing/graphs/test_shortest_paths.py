@@ -1,7 +1,6 @@
 """Lengths of shortest paths: right, complete or fairly sampled, and the same for all jobs."""
 
 import sys
-import threading
 
 import joblib
 import numpy as np
@@ -161,7 +160,7 @@ def test_joblib_configuration_is_used(monkeypatch):
     seen = []
 
     def spy(*args):
-        seen.append(threading.current_thread())
+        seen.append(joblib.parallel.get_active_backend())
         return select(*args)
 
     select = module._select
@@ -169,7 +168,7 @@ def test_joblib_configuration_is_used(monkeypatch):
     graph, table = random_graph(200, 400, WEIGHTED, 0)
     with joblib.parallel_config(backend="threading", n_jobs=2):
         check_paths(shortest_paths(graph), table)
-    assert seen and threading.current_thread() not in seen
+    assert {backend.nesting_level for backend, _ in seen} == {1}  # inside a worker
 
 
 def test_processes_do_as_threads_do():
