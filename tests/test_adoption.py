@@ -48,12 +48,15 @@ def pins():
 
 
 EXTRAS = PROJECT["optional-dependencies"]
+# Pinned since the pinned version of another package does not work well with newer ones.
+NEEDED_BY_OTHERS = {"pyparsing"}
 ALL_BOUNDS = lower_bounds([*PROJECT["dependencies"], *itertools.chain(*EXTRAS.values())])
 
 
 def test_lowest_versions_are_the_lower_bounds(pins):
-    assert {name: release(version) for name, version in pins.items()} == {
-        name: release(ALL_BOUNDS[name]) for name in pins
+    ours = {name: version for name, version in pins.items() if name not in NEEDED_BY_OTHERS}
+    assert {name: release(version) for name, version in ours.items()} == {
+        name: release(ALL_BOUNDS[name]) for name in ours
     }
 
 

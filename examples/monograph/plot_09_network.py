@@ -90,7 +90,7 @@ if full:
     palette = {}
 else:
     graph, field = made_network(N_AUTHORS)
-    edges = np.stack(graph.coords, axis=1)
+    edges = np.stack(graph.nonzero(), axis=1)
     palette = {"palette": FIELDS}
 degree = np.bincount(edges.ravel(), minlength=len(field))
 percentile = np.argsort(np.argsort(degree, kind="stable")) / len(degree)

@@ -101,7 +101,8 @@ theirs = TSNE(perplexity=30, init="pca", random_state=0).fit_transform(X)
 def divergence(P, Z):
     """Kullback-Leibler divergence of the kernel of a map from affinities."""
     Q = squareform(1 / (1 + pdist(Z, "sqeuclidean")))
-    p, q = P.data, (Q / Q.sum())[P.tocoo().coords]
+    stored = P.tocoo()
+    p, q = stored.data, (Q / Q.sum())[stored.row, stored.col]
     return np.sum(p * np.log(p / q))
 
 

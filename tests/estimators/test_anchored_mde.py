@@ -14,6 +14,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import kneighbors_graph
+from sparse_arrays import random_sparse
 
 import skmde
 from skmde import MDE, Anchored, AnchoredMDE, Barrier, Log1p, Power
@@ -219,7 +220,7 @@ def test_affinities_of_every_form_are_the_same():
     np.testing.assert_array_equal(expected.transform(AFFINITY), expected.embedding_)
     with pytest.raises(ValueError, match="unseen samples must be rows"):
         expected.transform(GRAPH)
-    new = sp.random_array((3, 60), density=0.2, rng=np.random.default_rng(0), format="csr")
+    new = random_sparse((3, 60), 0.2, seed=0)
     means = (new @ expected.embedding_) / np.asarray(new.sum(axis=1))[:, None]
     np.testing.assert_allclose(expected.transform(new), means, atol=1e-8)
     np.testing.assert_array_equal(expected.transform(new.toarray()), expected.transform(new))

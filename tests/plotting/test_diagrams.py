@@ -322,8 +322,10 @@ def test_few_items_have_whole_ranks_in_the_colour_of_the_theme():
     display = DistortionDisplay.from_distortions(np.arange(4.0), edges, theme="dark")
     axis = display.ax_[1].xaxis
     display.figure_.draw_without_rendering()
-    labels = [tick.label1 for tick in axis.get_minor_ticks()]
-    assert {text.get_text() for text in labels} <= {"", *"23456789"}
+    # matplotlib 3.8 has more ticks than those in the picture
+    low, high = axis.get_view_interval()
+    labels = [tick.label1 for tick in axis.get_minor_ticks() if low <= tick.get_loc() <= high]
+    assert {text.get_text() for text in labels} == {"", *"2345"}
     major = axis.get_major_ticks()[0].label1.get_color()
     assert {text.get_color() for text in labels} == {major}
 

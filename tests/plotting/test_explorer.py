@@ -67,7 +67,7 @@ def test_one_component_is_spread_over_a_narrow_band():
     data = data_of(explore(X[:, :1]))
     order = np.argsort(data["components"][0])
     assert np.array_equal(order, np.argsort(X[:, 0]))
-    assert np.abs(data["components"][1]).max() <= 0.15
+    assert np.abs(data["components"][1]).max() <= np.float32(0.15)
     assert len(np.unique(data["components"][1])) == N
 
 

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import dijkstra
 from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
+from sparse_arrays import random_sparse
 
 from skmde import MDE, PreserveNeighbors, push_and_pull
 from skmde.preprocessing import (
@@ -26,7 +27,7 @@ S = np.exp(-D / 20)
 pytestmark = pytest.mark.filterwarnings("ignore:The solve ended")
 START = np.random.default_rng(1).standard_normal((N, 2))
 RING = sp.csr_array(np.roll(np.diag(np.linspace(1, 2, N)), 1, axis=1))
-CHORDS = sp.random_array((N, N), density=0.01, rng=np.random.default_rng(2)).tocsr()
+CHORDS = random_sparse((N, N), 0.01, seed=2)
 G = sp.csr_array((RING + CHORDS).maximum((RING + CHORDS).T))
 DRAW = np.iinfo(np.int32).max
 

@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sparse_arrays import random_sparse
 
 from skmde import (
     AnchoredClassifier,
@@ -59,8 +60,8 @@ def test_fewer_pairs_are_sampled_if_a_given_limit_has_no_room_for_all(X):
 
 
 def test_a_plan_counts_what_x_stores():
-    few = sp.random_array((2000, 2000), density=0.005, random_state=0)
-    many = sp.random_array((2000, 2000), density=0.05, random_state=0)
+    few = random_sparse((2000, 2000), 0.005, seed=0)
+    many = random_sparse((2000, 2000), 0.05, seed=0)
     graph = nx.cycle_graph(500)
     for estimator in (
         PreserveNeighbors(metric="precomputed"),
@@ -192,7 +193,7 @@ def test_the_plan_of_an_extension_counts_new_pairs(X):
 
 
 def test_more_fitted_entries_of_a_graph_count(X):
-    graph = sp.random_array((200, 200), density=0.3, random_state=0)
+    graph = random_sparse((200, 200), 0.3, seed=0)
     graph = sp.csr_array(graph + graph.T)
     estimator = PreserveNeighbors(metric="precomputed", max_iter=2, random_state=0).fit(graph)
     further = sp.csr_array(([1.0, 1.0], ([0, 0], [3, 7])), shape=(1, 201))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.sparse.csgraph import dijkstra
+from sparse_arrays import random_sparse
 
 from skmde.preprocessing import path_neighbors
 from skmde.preprocessing.graphs.adjacency import as_adjacency
@@ -13,7 +14,7 @@ N = 120
 
 
 def random_graph(weighted, seed=0):
-    A = sp.random_array((N, N), density=0.02, rng=np.random.default_rng(seed))
+    A = random_sparse((N, N), 0.02, seed)
     A = sp.csr_array(A.maximum(A.T))
     if not weighted:
         A.data[:] = 0.7

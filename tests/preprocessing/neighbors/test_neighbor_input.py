@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sparse_arrays import random_sparse
 
 from skmde.preprocessing.neighbors.precomputed import precomputed_queries
 from skmde.preprocessing.neighbors.search import NeighborIndex, nearest_neighbors
@@ -73,7 +74,7 @@ def _no_dense(toarray, shape):
     "braycurtis canberra chebyshev cosine dice euclidean hamming jaccard manhattan".split(),
 )
 def test_rows_of_mostly_zeros_are_searched_without_making_them_dense(metric, monkeypatch):
-    X = sp.csr_array(sp.random_array((80, 1000), density=0.04, rng=0))
+    X = random_sparse((80, 1000), 0.04, seed=0)
     expected = nearest_neighbors(X.toarray(), 5, metric=metric)
     monkeypatch.setattr(sp.csr_array, "toarray", _no_dense(sp.csr_array.toarray, X.shape))
     found = nearest_neighbors(X, 5, metric=metric)
@@ -84,7 +85,7 @@ def test_rows_of_mostly_zeros_are_searched_without_making_them_dense(metric, mon
 def test_searches_of_dense_rows_take_rows_of_mostly_zeros(algorithm):
     if algorithm == "faiss":
         pytest.importorskip("faiss")
-    X = sp.csr_array(sp.random_array((80, 1000), density=0.04, rng=0))
+    X = random_sparse((80, 1000), 0.04, seed=0)
     expected = nearest_neighbors(X.toarray(), 5, algorithm=algorithm)
     found = nearest_neighbors(X, 5, algorithm=algorithm)
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-6)

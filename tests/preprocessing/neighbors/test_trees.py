@@ -4,8 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
+from sparse_arrays import random_sparse
 
 from skmde.preprocessing.neighbors.search import NeighborIndex, nearest_neighbors
 
@@ -185,7 +185,7 @@ def test_an_error_of_a_function_reaches_the_user(always):
 @pytest.mark.parametrize("metric", ["euclidean", "jaccard"])
 def test_all_pairs_are_compared_until_pynndescent_is_quicker(metric, monkeypatch):
     home = "skmde.preprocessing.neighbors"
-    X = sp.csr_array(sp.random_array((300, 2000), density=0.01, rng=0))
+    X = random_sparse((300, 2000), 0.01, seed=0)
     assert NeighborIndex(metric=metric).fit(X).algorithm_ == "exact"
     monkeypatch.setattr(f"{home}.backends.descent.DescentSearch", lambda *args: None)
     monkeypatch.setattr(f"{home}.index._CHEAP_PRODUCTS", 1e5)
