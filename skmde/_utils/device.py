@@ -81,14 +81,18 @@ def empty(shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
     """
     if not is_cpu(like):
         return torch.empty(shape, dtype=like.dtype, device=like.device)
-    return torch.from_numpy(np.empty(shape, like[:0].detach().numpy().dtype))
+    return torch.from_numpy(np.empty(shape, _numpy_dtype(like)))
 
 
 def zeros(shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
     """The same, of zeros."""
     if not is_cpu(like):
         return torch.zeros(shape, dtype=like.dtype, device=like.device)
-    return torch.from_numpy(np.zeros(shape, like[:0].detach().numpy().dtype))
+    return torch.from_numpy(np.zeros(shape, _numpy_dtype(like)))
+
+
+def _numpy_dtype(tensor: torch.Tensor) -> np.dtype:
+    return tensor[:0].detach().numpy().dtype
 
 
 def read_numbers(*values: float | torch.Tensor) -> list[float]:

@@ -534,8 +534,8 @@ class MDE(ProblemValues):
 
     def _warn_if_all_repel(self, result: SolveResult) -> None:
         """Warn if nothing draws any pair together, so that the size of the result is arbitrary."""
-        names = (Status.UNBOUNDED, Status.NOT_FINITE)  # which have a warning of their own
-        if not self.constraint.is_free or self._repulsion is not None or result.status in names:
+        told = (Status.UNBOUNDED, Status.NOT_FINITE)  # which have a warning of their own
+        if not self.constraint.is_free or self._repulsion is not None or result.status in told:
             return
         edges = self._edges
         if edges.deviations is not None or len(edges) == 0 or bool((edges.weights >= 0).any()):

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 
-_CHUNK_NUMBERS = 2**21  # float64 numbers per chunk: 16 MiB
+CHUNK_NUMBERS = 2**21  # float64 numbers per chunk: 16 MiB
 
 
 def checked_distances(D):
@@ -80,7 +80,7 @@ def recall_of_known(D, embedding, numbers, rows):
     most, n = max(numbers), len(D)
     n_known = known_counts(D)[rows]
     counts = [(np.zeros(len(rows), dtype=int), np.where(n_known > k, k, 0)) for k in numbers]
-    for batch in gen_batches(len(rows), max(1, _CHUNK_NUMBERS // n)):
+    for batch in gen_batches(len(rows), max(1, CHUNK_NUMBERS // n)):
         own, found = _both_distances(D, embedding, rows[batch])
         true, near = (np.argsort(a, axis=1, kind="stable")[:, :most] for a in (own, found))
         for k, (hits, there) in zip(numbers, counts, strict=True):
@@ -105,7 +105,7 @@ def rank_score(D, embedding, k, *, torn):
             f"of one item or more; that number is {size.max() - 1} at most."
         )
     excess = 0.0
-    for batch in gen_batches(len(counted), max(1, _CHUNK_NUMBERS // n)):
+    for batch in gen_batches(len(counted), max(1, CHUNK_NUMBERS // n)):
         own, found = _both_distances(D, embedding, counted[batch])
         near_by, ranked = (own, found) if torn else (found, own)
         near = np.argsort(near_by, axis=1, kind="stable")[:, :k]

@@ -25,6 +25,7 @@ from sklearn.utils import check_consistent_length, check_random_state, gen_batch
 from skmde._utils.sklearn_compat import check_array
 from skmde.metrics.alignment import as_embedding, as_matrix
 from skmde.metrics.gaps import (
+    CHUNK_NUMBERS,
     checked_distances,
     draw_known,
     has_gaps,
@@ -33,7 +34,6 @@ from skmde.metrics.gaps import (
     recall_of_known,
 )
 
-_CHUNK_NUMBERS = 2**21  # float64 numbers per chunk: 16 MiB
 _PAIRED = {
     "euclidean": paired_euclidean_distances,
     "l2": paired_euclidean_distances,
@@ -304,7 +304,7 @@ def continuity(X, embedding, n_neighbors=15, metric="euclidean", *, sample=5000,
         return rank_score(X, embedding, k, torn=True)
     near = nearest_rows(X, np.arange(n), k, metric)
     excess = 0.0
-    for rows in gen_batches(n, max(1, _CHUNK_NUMBERS // n)):
+    for rows in gen_batches(n, max(1, CHUNK_NUMBERS // n)):
         D = euclidean_distances(embedding[rows], embedding)
         D[np.arange(len(D)), np.arange(n)[rows]] = -1.0  # the item itself comes first
         there = near[rows] >= 0
@@ -520,7 +520,7 @@ def pair_distances(X, a, b, metric="euclidean"):
     metric = _checked_metric(metric)
     width = X.nnz / X.shape[0] if issparse(X) else X.shape[1]
     distances = np.empty(len(a))
-    for piece in gen_batches(len(a), max(1, int(_CHUNK_NUMBERS / max(width, 1)))):
+    for piece in gen_batches(len(a), max(1, int(CHUNK_NUMBERS / max(width, 1)))):
         left, right = X[a[piece]].astype(np.float64), X[b[piece]].astype(np.float64)
         if callable(metric):
             distances[piece] = paired_distances(left, right, metric=metric)

@@ -18,6 +18,7 @@ from core_problems import (
     random_graph,
 )
 from kernel_cases import LOSSES, PENALTIES
+from low_precision import with_products_of
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from skmde import MDE, Anchored, Centered, Standardized
@@ -221,15 +222,7 @@ def test_a_standardized_embedding_is_projected_after_one_copy(as_on_a_gpu):
 
 
 def test_products_in_tf32_do_not_move_a_standardized_embedding(monkeypatch, as_on_a_gpu):
-    multiply = torch.addmm
-
-    def rounded(x):
-        if x.dtype == torch.float64:
-            return x
-        mantissa, exponent = torch.frexp(x)
-        return torch.ldexp((1024 * mantissa).round() / 1024, exponent)
-
-    monkeypatch.setattr(torch, "addmm", lambda c, a, b: multiply(c, rounded(a), rounded(b)))
+    with_products_of(10, monkeypatch)  # bits
     Z = torch.randn(100, 3, generator=torch.Generator().manual_seed(0))
     X = standardize_module.standardize(Z)
     exact = standardize_module.standardize(Z.double())

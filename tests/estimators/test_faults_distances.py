@@ -23,6 +23,7 @@ from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
+from sparse_arrays import stored
 
 import skmde
 from skmde import PreserveDistances
@@ -754,15 +755,9 @@ def test_row_34_samples_at_distance_zero_from_a_training_sample():
     for metric in ("precomputed", "graph"):
         estimator = fit(D60, metric=metric)
         for distances in (D60[7:20], D60[7:20] * 1.001):  # the same items, also measured anew
-            rows = distances if metric == "precomputed" else with_stored_zeros(distances)
+            # a dense 0 is no edge of a graph
+            rows = distances if metric == "precomputed" else stored(distances)
             np.testing.assert_array_equal(estimator.transform(rows), estimator.embedding_[7:20])
-
-
-def with_stored_zeros(dense):
-    """A sparse matrix that stores all entries, since a dense 0 is no edge of a graph."""
-    n, width = dense.shape
-    indices, starts = np.tile(np.arange(width), n), np.arange(0, n * width + 1, width)
-    return sp.csr_array((dense.ravel(), indices, starts), shape=dense.shape)
 
 
 @every_kind

@@ -161,7 +161,12 @@ class Ranks:
         return [few for _, few in parts]
 
     def _room(self, rank: int, like: torch.Tensor) -> torch.Tensor:
-        """Memory for what a rank sends, kept for the next sum: the system is slow to give more."""
+        """Memory for what a rank sends, kept for the next sum: the system is slow to give more.
+
+        This rank sends itself nothing.
+        """
+        if rank == self.rank:
+            return like
         key = rank, like.dtype, like.device
         if key not in self._rooms or len(self._rooms[key]) < len(like):
             self._rooms[key] = torch.empty_like(like)

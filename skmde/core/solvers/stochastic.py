@@ -132,10 +132,9 @@ class Stochastic(ResumableSolver):
                 )
             self.batches.resume(part("batches", keeper.saved))
         batches = itertools.islice(self.batches, self.n_rounds - run.done)
-        at, edges = self.batches.state(), None
-        if status is None:
-            edges = next(batches, None)
-        while edges is not None and status is None:
+        at = self.batches.state()
+        edges = next(batches, None) if status is None else None
+        while edges is not None:
             status = run.advance(edges)
             del edges  # before the next batch is read
             if status is not Status.STOPPED:  # then the batch was not used

@@ -84,8 +84,7 @@ class MemoryPlan:
         raise ValueError(
             f"This {task} needs about {as_text(worst.n_bytes)} of memory ({worst.name}: "
             f"{worst.what}), but the limit is {as_text(self.limit)}. To lower the need, "
-            f"{self.advice}; or raise "
-            "memory_limit, if there is more memory."
+            f"{self.advice}; or raise memory_limit, if there is more memory."
         )
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances
+from sparse_arrays import stored
 
 from skmde import AnchoredMDE, PreserveDistances, PreserveNeighbors, QuadraticMDE
 from skmde.estimators.pairs.anchored import AffinityPairs, DistancePairs, WeightedPairs
@@ -200,12 +201,6 @@ def with_distance(gap):
     rows = D[:3].copy()
     rows[np.arange(3), np.arange(3)] = gap * np.where(D[:3] > 0, D[:3], np.inf).min(axis=1)
     return rows
-
-
-def stored(rows):
-    """A sparse matrix that stores all entries, zeros included."""
-    at = np.indices(rows.shape).reshape(2, -1)
-    return sp.csr_array((rows.ravel(), tuple(at)), shape=rows.shape)
 
 
 GRAPH = near(D)

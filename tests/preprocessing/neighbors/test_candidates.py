@@ -14,6 +14,7 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from low_precision import with_products_of
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from skmde._utils.device import memory_errors, runs_cuvs
@@ -141,17 +142,7 @@ def test_candidates_of_cuvs_have_the_exact_neighbors(cuvs, case):
 
 @pytest.mark.parametrize("bits", [10, 7], ids=["TF32", "bfloat16"])
 def test_products_in_a_lower_precision_do_not_change_the_neighbors(monkeypatch, bits):
-    multiply = torch.addmm
-
-    def rounded(x):
-        if x.dtype == torch.float64:
-            return x
-        mantissa, exponent = torch.frexp(x)
-        return torch.ldexp(torch.round(mantissa * 2**bits) / 2**bits, exponent)
-
-    monkeypatch.setattr(
-        torch, "addmm", lambda c, a, b, alpha: multiply(c, rounded(a), rounded(b), alpha=alpha)
-    )
+    with_products_of(bits, monkeypatch)
     rng = np.random.default_rng(1)
     same_as_exact(np.repeat(rng.standard_normal((20, 30)), 50, axis=0) + rng.normal(size=30) / 50)
     same_as_exact(10.0 * rng.integers(0, 3, (50, 40)).repeat(20, axis=0) + rng.random((1000, 40)))
