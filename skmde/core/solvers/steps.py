@@ -128,13 +128,10 @@ class Steps:
             if len(self.pairs) == 0:
                 V, slope = self.scale.step * V, self.scale.step * slope
             full = V
-            V, limit = self._limited(point.X, V)
-            if V is not full:
-                slope, limit = self._read(dot(point.G, V), limit)
-            if slope < 0:
-                found = self._search(point, V, slope, float(limit))
-                if found is not None:
-                    return found
+            V, longest = self._limited(point.X, V)
+            found = self._search(point, V, slope if V is full else dot(point.G, V), longest)
+            if found is not None:
+                return found
             if len(self.pairs) == 0:
                 return None
             self.pairs.clear()
@@ -149,7 +146,7 @@ class Steps:
                 longest = usual_step / float(length) if length > 0 else math.inf
                 if longest < 1:
                     V, longest = longest * V, 1.0
-            else:  # the step is read later, together with the slope
+            else:  # the step is read later, with the numbers of the first trial
                 longest = usual_step / length
                 V, longest = V * longest.clamp(max=1.0), longest.clamp(min=1.0)
         if max_step is not None:
@@ -164,25 +161,39 @@ class Steps:
         project = self.constraint.project
         return add_multiple(project(X + V).contiguous(), project(X).contiguous(), -1.0)
 
-    def _search(self, point: Point, V: torch.Tensor, slope: float, longest: float) -> Point | None:
-        start = replace(point, step=0.0, slope=slope)
-        latest: list[Point] = []
+    def _search(self, point: Point, V: torch.Tensor, slope: Value, longest: Value) -> Point | None:
+        """The accepted trial; None if there is none or if E rises along the direction.
+
+        The slope and the longest step may be on the device. They are read with the numbers of the
+        first trial, so that the host waits once.
+        """
+        unread = (slope, longest) if isinstance(slope, torch.Tensor) else ()
+        if not unread and not slope < 0:
+            return None
         move = self._move(point.X, V)
+        first, read = self._trial(point, V, move, self._first_step(point), *unread)
+        start_slope, limit = read if unread else (float(slope), float(longest))
+        if not start_slope < 0:
+            return None
+        start = replace(point, step=0.0, slope=start_slope)
+        latest, known = [first], {first.step: first}
 
         def evaluate(step: float) -> Point:
-            trial = self._trial(point, V, move, step)
+            trial = known.pop(step, None)
+            if trial is None:
+                trial, _ = self._trial(point, V, move, step)
             latest[:] = [trial]
             return trial
 
         noise = self.noise * max(abs(point.value), 1e-30 * self.scale.value)
-        step = self._first_step(point)
-        outcome = strong_wolfe(evaluate, start, step, self.wolfe, noise, longest)
+        outcome = strong_wolfe(evaluate, start, first.step, self.wolfe, noise, limit)
         trial = outcome.trial
         if trial is None:
             return None
         if trial is not latest[0]:
             # The slot holds the pair of a later trial: stage the accepted one again.
-            trial.dots = self._numbers_of(point, trial.X, trial.G, trial.value, V).dots
+            again, _ = self._numbers_of(point, trial.X, trial.G, trial.value, V)
+            trial.dots = again.dots
         assert trial.dots is not None
         self.pairs.accept(trial.dots)
         return trial
@@ -204,14 +215,17 @@ class Steps:
     def _variables(self, X: torch.Tensor) -> torch.Tensor:
         return X if self.groups is None else self.groups.inside(X)
 
-    def _trial(self, point: Point, V: torch.Tensor, move: torch.Tensor, step: float) -> Point:
+    def _trial(
+        self, point: Point, V: torch.Tensor, move: torch.Tensor, step: float, *others: Value
+    ) -> tuple[Point, list[float]]:
+        """The trial at a step, and the numbers that are read with its own."""
         X = add_multiple(point.X, move, step)
         if self.constraint.needs_projection:
             X = self.constraint.project(X).contiguous()
         value, G = self._evaluate(X)
-        trial = self._numbers_of(point, X, G, value, V)
+        trial, numbers = self._numbers_of(point, X, G, value, V, *others)
         trial.step = step
-        return trial
+        return trial, numbers
 
     def _evaluate(self, X: torch.Tensor) -> tuple[float | torch.Tensor, torch.Tensor]:
         self.n_evaluations += 1
@@ -220,14 +234,21 @@ class Steps:
         return value, G if self.groups is None else self.groups.outside(G)
 
     def _numbers_of(
-        self, point: Point, X: torch.Tensor, G: torch.Tensor, value: Any, V: torch.Tensor
-    ) -> Point:
-        """A trial with its inner products, which are read from the device at once."""
+        self,
+        point: Point,
+        X: torch.Tensor,
+        G: torch.Tensor,
+        value: Value,
+        V: torch.Tensor,
+        *others: Value,
+    ) -> tuple[Point, list[float]]:
+        """A trial with its inner products, and others, which are read from the device at once."""
         Z = self._variables(X)
         dots = self.pairs.stage(Z, point.Z, G, point.G)
-        numbers = self._read(value, dot(G, V), dot(G, G), dots)
-        table = np.asarray(numbers[3:]).reshape(-1, 2)
-        return Point(0.0, X, Z, G, numbers[0], numbers[1], numbers[2], table)
+        numbers = self._read(value, dot(G, V), dot(G, G), *others, dots)
+        end = 3 + len(others)
+        table = np.asarray(numbers[end:]).reshape(-1, 2)
+        return Point(0.0, X, Z, G, numbers[0], numbers[1], numbers[2], table), numbers[3:end]
 
     def _read(self, *values: Any) -> list[float]:
         flat = [torch.as_tensor(v, dtype=torch.float64).reshape(-1) for v in values]
