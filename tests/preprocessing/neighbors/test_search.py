@@ -380,7 +380,8 @@ def test_rows_on_a_device_have_the_exact_neighbors(monkeypatch, dtype, group):
     monkeypatch.setattr(f"{BACKENDS}.torch.has_float64", lambda device: False)
     indices, distances = nearest_neighbors(X, 6, algorithm="torch")[:2]
     np.testing.assert_array_equal(indices, expected[0])
-    np.testing.assert_array_equal(distances, expected[1])
+    # not the last bit: compilers contract the sums of two kernels in different ways
+    np.testing.assert_allclose(distances, expected[1], rtol=1e-15)
 
 
 def test_a_gpu_takes_over_where_all_pairs_take_a_noticeable_time(monkeypatch):
