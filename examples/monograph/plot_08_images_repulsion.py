@@ -174,7 +174,7 @@ others = {
 if importlib.util.find_spec("umap"):
     import umap
 
-    others["UMAP"] = umap.UMAP(random_state=0).fit_transform(X)
+    others["UMAP"] = umap.UMAP(random_state=0, n_jobs=1).fit_transform(X)
 else:
     print("UMAP is left out: umap-learn is not installed.")
 others = {name: align(Y, base[: len(Y)], scaling=True) for name, Y in others.items()}

@@ -15,6 +15,7 @@ with its sections as fields.
 
 import importlib.util
 import os
+import warnings
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -197,7 +198,10 @@ maps = {
 if importlib.util.find_spec("umap"):
     import umap
 
-    maps["UMAP"] = umap.UMAP(metric="precomputed", random_state=0).fit_transform(matrix)
+    by_neighbors = umap.UMAP(metric="precomputed", random_state=0, n_jobs=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the map has no way back to the distances
+        maps["UMAP"] = by_neighbors.fit_transform(matrix)
 else:
     print("UMAP is left out: umap-learn is not installed.")
 
@@ -216,6 +220,6 @@ for ax, (name, Z) in zip(dark_page(len(maps)), maps.items(), strict=True):
 plt.show()
 
 # %%
-# The map of path lengths keeps them best. t-SNE groups the fields more tightly: it keeps
-# neighbours, and this is what its map is for. To get such a map with skmde, take
+# The map of path lengths keeps them best. t-SNE and UMAP group the fields more tightly: they keep
+# neighbours, and this is what their maps are for. To get such a map with skmde, take
 # ``PreserveNeighbors(metric="graph")``.

@@ -104,9 +104,11 @@ print(f"{similar} similar pairs, average distortion {model.distortion_:.3f}")
 
 def page(maps, **options):
     """Maps side by side, each with the R2 of the share from 10 neighbours in the map."""
-    _figure, axes = plt.subplots(
-        1, len(maps), figsize=(5.2 * len(maps), 4.6), layout="constrained", squeeze=False
-    )
+    width = min(5.2, 10.6 / len(maps))  # of one map; wider figures would be shrunk on the page
+    size = (width * len(maps), 0.9 * width)
+    figure = plt.figure(figsize=size, layout="constrained")
+    ticks = {"xticks": [], "yticks": []}  # frames of one shape
+    axes = figure.subplots(1, len(maps), squeeze=False, subplot_kw=ticks)
     for ax, (name, Z) in zip(axes.flat, maps.items(), strict=True):
         last = ax is axes.flat[-1]
         r2 = knn_r2(Z[known], share[known])
@@ -206,7 +208,7 @@ others = {"t-SNE": TSNE(init="pca", max_iter=500, random_state=0).fit_transform(
 if importlib.util.find_spec("umap"):
     import umap
 
-    others["UMAP"] = umap.UMAP(random_state=0).fit_transform(X)
+    others["UMAP"] = umap.UMAP(random_state=0, n_jobs=1).fit_transform(X)
 else:
     print("UMAP is left out: umap-learn is not installed.")
 others["skmde, default"] = PreserveNeighbors(random_state=0).fit_transform(X)

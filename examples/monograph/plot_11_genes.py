@@ -136,7 +136,8 @@ def draw(ax, Z, title):
 
 def page(methods):
     """A row for clean data and one for corrupted data."""
-    size = (5 * len(methods), 8.6)
+    width = min(5.0, 10.6 / len(methods))  # of one map; wider figures would be shrunk on the page
+    size = (width * len(methods), 1.72 * width)
     _figure, axes = plt.subplots(2, len(methods), figsize=size, layout="constrained", squeeze=False)
     for row, (name, Y) in zip(axes, sets.items(), strict=True):
         for ax, (method, embed) in zip(row, methods.items(), strict=True):
@@ -218,7 +219,7 @@ others = {"t-SNE": TSNE(init="pca", max_iter=500, random_state=0).fit_transform}
 if importlib.util.find_spec("umap"):
     import umap
 
-    others["UMAP"] = umap.UMAP(random_state=0).fit_transform
+    others["UMAP"] = umap.UMAP(random_state=0, n_jobs=1).fit_transform
 else:
     print("UMAP is left out: umap-learn is not installed.")
 others["skmde, default"] = PreserveNeighbors(random_state=0).fit_transform

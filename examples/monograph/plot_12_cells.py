@@ -201,13 +201,13 @@ flat = {
 if importlib.util.find_spec("umap"):
     import umap
 
-    flat["UMAP"] = umap.UMAP(random_state=0).fit_transform(X)
+    flat["UMAP"] = umap.UMAP(random_state=0, n_jobs=1).fit_transform(X)
 else:
     print("UMAP is left out: umap-learn is not installed.")
-figure = plt.figure(figsize=(3.6 * len(flat), 3.8), layout="constrained")
+figure = plt.figure(figsize=(10.6, 1.1 * 10.6 / len(flat)), layout="constrained")
 axes = figure.subplots(1, len(flat), subplot_kw={"xticks": [], "yticks": []})
 for ax, (name, Z) in zip(axes, flat.items(), strict=True):
     Z = align(Z, flat["skmde, default"], scaling=True)
-    ax.set_title(f"{name}: type from 10 neighbours {knn_accuracy(Z, kind):.3f}", fontsize=9)
+    ax.set_title(f"{name}\ntype from 10 neighbours {knn_accuracy(Z, kind):.3f}", fontsize=9)
     EmbeddingDisplay.from_embedding(Z, kind, labels="map", ax=ax)
 plt.show()

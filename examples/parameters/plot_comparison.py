@@ -2,11 +2,14 @@
 All methods on the same data
 ============================
 
-Every method of skmde, and four of scikit-learn, on four data sets of 300 samples: handwritten
-digits, a bent sheet, four groups with an outlier in 10 dimensions, and a knotted curve in
-space. Under each picture is the share of the 15 nearest neighbours that it keeps (recall), how far
-it can be trusted (trust, for trustworthiness), and the seconds of one core.
+Every method of skmde, UMAP, and four methods of scikit-learn, on four data sets of 300 samples:
+handwritten digits, a bent sheet, four groups with an outlier in 10 dimensions, and a knotted curve
+in space. Under each picture is the share of the 15 nearest neighbours that it keeps (recall), how
+far it can be trusted (trust, for trustworthiness), and the seconds of one core. UMAP is drawn if
+the package umap-learn is installed.
 """
+
+import importlib.util
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -67,18 +70,23 @@ def compare(estimators):
 # Neighbours
 # ----------
 
-compare(
-    {
-        "PreserveNeighbors()": PreserveNeighbors(random_state=0),
-        "PreserveNeighbors(\n    repulsive_weight=0.1)": PreserveNeighbors(
-            repulsive_weight=0.1, random_state=0
-        ),
-        'PreserveNeighbors(\n    repulsion="sampled")': PreserveNeighbors(
-            repulsion="sampled", random_state=0
-        ),
-        "sklearn TSNE()": TSNE(random_state=0),
-    }
-)
+of_neighbors = {
+    "PreserveNeighbors()": PreserveNeighbors(random_state=0),
+    "PreserveNeighbors(\n    repulsive_weight=0.1)": PreserveNeighbors(
+        repulsive_weight=0.1, random_state=0
+    ),
+    'PreserveNeighbors(\n    repulsion="sampled")': PreserveNeighbors(
+        repulsion="sampled", random_state=0
+    ),
+    "sklearn TSNE()": TSNE(random_state=0),
+}
+if importlib.util.find_spec("umap"):
+    import umap
+
+    of_neighbors["umap UMAP()"] = umap.UMAP(random_state=0, n_jobs=1)
+else:
+    print("UMAP is left out: umap-learn is not installed.")
+compare(of_neighbors)
 plt.show()
 
 # %%
