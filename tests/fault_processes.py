@@ -187,5 +187,7 @@ def run_all(folder):
         "2": run(folder, [READ, *posix, ALL_BITS, BITS_IN_JOBS], 2),
         "4": run(folder, [ALL_BITS, BITS, QUIET], 4),
         # It compiles every kernel, which takes old versions of numba more than five minutes.
-        "no cache": run(folder, [FINITE], 2, timeout=900, NUMBA_CACHE_DIR=str(no_folder / "cache")),
+        "no cache": run(
+            folder, [FINITE], 2, timeout=1800, NUMBA_CACHE_DIR=str(no_folder / "cache")
+        ),
     }

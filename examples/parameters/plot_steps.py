@@ -55,6 +55,7 @@ for line, row in zip(axes, shown, strict=True):
             ax.imshow(X[k].reshape(8, 8), cmap="gray_r")
 axes[0, 0].set_title("row", fontsize=9)
 axes[0, 2].set_title("its nearest rows", fontsize=9, loc="left")
+plt.show()
 
 # %%
 # Step 2: the graph of neighbours

@@ -69,8 +69,8 @@ CONTENT = r"""() => {
   document.querySelectorAll(".sphx-glr-script-out").forEach(e => {
     const warning = e.innerText.match(/^.*Warning: .*$/m);
     if (warning) faults.push("warning in an output: " + warning[0].slice(0, 80));
-    const address = e.innerText.match(/ at 0x[0-9a-f]{6,}/);
-    if (address) faults.push("address of memory in an output");
+    const object = e.innerText.match(/^(.* at 0x[0-9a-f]{6,}|Text\(|\[?<(Axes|matplotlib)).*/m);
+    if (object) faults.push("object in an output: " + object[0].slice(0, 80));
   });
   if (document.body.innerText.includes("Alias for field number"))
     faults.push("fields of a named tuple");
