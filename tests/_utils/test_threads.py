@@ -159,6 +159,7 @@ def test_fit_fork_and_fit_in_the_child_finishes(way):
                 assert pool.starmap(both, [()] * 2) == [before] * 2
         else:
             from joblib import Parallel, delayed
+            multiprocessing.set_start_method("fork")  # which joblib takes
             parallel = Parallel(n_jobs=2, backend="multiprocessing")
             assert parallel(delayed(both)() for _ in range(2)) == [before] * 2
         assert both() == before
