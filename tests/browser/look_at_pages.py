@@ -67,7 +67,7 @@ CONTENT = r"""() => {
     /(^|[\s"'(=])(\/(tmp|work|root|home)\/|[A-Z]:\\Users)\S*/m);
   if (machine) faults.push("path of a machine: " + machine[0].trim());
   document.querySelectorAll(".sphx-glr-script-out").forEach(e => {
-    const warning = e.innerText.match(/^.*Warning: .*$/m);
+    const warning = e.innerText.match(/^(.*Warning: |findfont: ).*$/m);
     if (warning) faults.push("warning in an output: " + warning[0].slice(0, 80));
     const object = e.innerText.match(/^(.* at 0x[0-9a-f]{6,}|Text\(|\[?<(Axes|matplotlib)).*/m);
     if (object) faults.push("object in an output: " + object[0].slice(0, 80));
