@@ -1,6 +1,7 @@
 """Progress in a notebook: bars where they are asked for, and nothing otherwise."""
 
 import json
+import re
 
 import nbclient
 import nbformat
@@ -50,8 +51,13 @@ def test_nothing_is_shown_unless_asked_for(notebook):
 def test_a_bar_is_a_widget(notebook):
     outputs = notebook.cells[2].outputs
     kind = "application/vnd.jupyter.widget-view+json"
-    assert [output.output_type for output in outputs] == ["display_data"] * 2
-    assert all(kind in output.data for output in outputs)
+    shown = [output for output in outputs if output.output_type == "display_data"]
+    assert len(shown) == 2
+    assert all(kind in output.data for output in shown)
+    said = [output for output in outputs if output.output_type != "display_data"]
+    assert {output.name for output in said} == {"stderr"}
+    lines = "".join(output.text for output in said).splitlines()
+    assert [line for line in lines if not re.fullmatch(r"\w+: [\d.]+ s", line)] == []
     widgets = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
     bars = [w["state"] for w in widgets.values() if w["model_name"] == "FloatProgressModel"]
     assert [(bar["value"], bar["max"]) for bar in bars] == [(20.0, 20.0)] * 2
